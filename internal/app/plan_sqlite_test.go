@@ -11,8 +11,8 @@ import (
 // largePartialIndexes are indexes of some rows of the tables that grow which are large all
 // the same.
 var largePartialIndexes = []string{
-	"mandates_next", "mandates_open", "mandates_owner", "mandates_payment", "records_live", "records_zone", "refresh_tokens_active", "refresh_tokens_wallet",
-	"registrations_unsigned", "served_live", "served_removed", "webhook_deliveries_done", "zones_domain", "zones_renew",
+	"mandates_next", "mandates_open", "mandates_owner", "mandates_payment", "records_live", "records_zone", "refresh_tokens_active", "refresh_tokens_done",
+	"refresh_tokens_wallet", "registrations_unsigned", "served_live", "served_removed", "webhook_deliveries_done", "zones_domain", "zones_renew",
 }
 
 // A filePlanner asks SQLite how it would execute statements.

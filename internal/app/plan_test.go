@@ -26,7 +26,7 @@ import (
 var grows = []string{
 	"aliases", "attempts", "cancellations", "events", "event_counters", "former_registrations", "jobs", "late_orders", "ledger", "mandates",
 	"offers", "outbox", "owner_events", "payments", "records", "refresh_tokens", "registrations", "registry_names", "registry_orders", "revisions", "served",
-	"transactions", "used_nonces", "wallets", "webhook_deliveries", "zones",
+	"transactions", "used_nonces", "wallets", "webhook_deliveries", "webhooks", "zones",
 }
 
 // wholeReads are parts of statements that may read a whole table, and why.

@@ -101,8 +101,10 @@ func TestWebhooks(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.config.WebhooksAllowLocal = true
 		s.wire(t)
-		a, other, r := s.buyer(t), s.buyer(t), newHookReceiver(t)
-		auth := []string{"Authorization", s.bearer(t, a)}
+		a, other, r := s.bought(t, "first.com"), s.buyer(t), newHookReceiver(t)
+		auth, stranger := []string{"Authorization", s.bearer(t, a)}, []string{"Authorization", s.bearer(t, other)}
+		last := s.events(t, a, "").Cursor
+		s.do(t, "POST", "/account/webhooks", `{"url":"`+r.URL+`/hook"}`, stranger...).expect(t, 400, deed.CodeValidation) // it has no name
 		hook := made[api.Webhook](t, s.do(t, "POST", "/account/webhooks", `{"url":"`+r.URL+`/hook"}`, auth...))
 		if !strings.HasPrefix(hook.Secret, "whsec_") || hook.Status != "active" {
 			t.Fatalf("got %+v", hook)
@@ -122,7 +124,7 @@ func TestWebhooks(t *testing.T) {
 		if types := messageTypes(got); !slices.Equal(types, want) {
 			t.Fatalf("got %v, want %v", types, want)
 		}
-		for i, e := range s.events(t, a, "").Events {
+		for i, e := range s.events(t, a, "?after="+last).Events {
 			if m := got[i]; m.ID != e.ID || m.Cursor != e.Cursor || m.Subject != "told.com" || m.Data != e.Data {
 				t.Errorf("got %+v, want %+v", m, e)
 			}
@@ -140,7 +142,6 @@ func TestWebhooks(t *testing.T) {
 		if types := messageTypes(r.take()); len(types) != 2 || !slices.Contains(types, "webhook.test") || !slices.Contains(types, event.DomainRegistered) {
 			t.Errorf("got %v", types)
 		}
-		stranger := []string{"Authorization", s.bearer(t, other)}
 		for _, path := range []string{base + "/rotate", base + "/test", base + "/deliveries/" + got[2].ID + "/replay"} {
 			s.do(t, "POST", path, "", stranger...).expect(t, 404, deed.CodeNotFound)
 			s.do(t, "POST", path, "").expect(t, 401, deed.CodeAuthRequired)
@@ -177,7 +178,7 @@ func messageTypes(list []cloudEvent) (all []event.Type) {
 // this machine, nor reach one through a name that resolves to it.
 func TestWebhooksReachNothingLocal(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
-		a, r := s.buyer(t), newHookReceiver(t)
+		a, r := s.bought(t, "first.com"), newHookReceiver(t)
 		auth := []string{"Authorization", s.bearer(t, a)}
 		for _, url := range []string{r.URL, "https://127.0.0.1:8443/", "https://localhost/", "https://169.254.169.254/latest", "https://[::1]/", "https://user@example.com/", "gopher://example.com/", ""} {
 			s.do(t, "POST", "/account/webhooks", `{"url":"`+url+`"}`, auth...).expect(t, 400, deed.CodeValidation)

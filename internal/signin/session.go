@@ -13,6 +13,9 @@ const (
 	RefreshLifetime = 30 * 24 * time.Hour
 )
 
+// MaxSessions is how many sessions a wallet may have at a time.
+const MaxSessions = 50
+
 // A Nonce is a one-time value for one sign-in message: letters and digits only.
 type Nonce string
 

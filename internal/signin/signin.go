@@ -27,12 +27,14 @@ const (
 type Store interface {
 	// CreateSession consumes the nonce and stores the session, in one
 	// transaction. It returns the generation of the wallet's tokens. It fails
-	// with CodeValidation when the nonce was used before.
+	// with CodeValidation when the nonce was used before. If the wallet has
+	// MaxSessions, the one that was refreshed the longest time ago ends.
 	CreateSession(ctx context.Context, s Session) (generation int64, err error)
 
 	// RotateRefresh replaces the token with the hash by next, once. It fails with
 	// CodeTokenExpired when that is unused and expired, and with CodeTokenInvalid
-	// when it is unknown, used or revoked. Reusing a token revokes its family.
+	// when it is unknown, used or revoked. Reusing a token within a week revokes its
+	// family; later it is unknown.
 	RotateRefresh(ctx context.Context, hash string, next RefreshToken) (w deed.Wallet, generation int64, err error)
 
 	// RevokeWallet revokes every token of the wallet and returns how many sessions

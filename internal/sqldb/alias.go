@@ -8,10 +8,10 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnszone"
+	"deed.example/deed/internal/zone"
 )
 
 // syncAliases makes the rows of aliases those of the zone's ALIAS records. The worker
@@ -93,26 +93,30 @@ func (s Zones) DueAliases(ctx context.Context, limit int) ([]string, error) {
 }
 
 // Alias implements zone.Aliases.
-func (s Zones) Alias(ctx context.Context, name deed.Name, host string) (a dnszone.Alias, err error) {
+func (s Zones) Alias(ctx context.Context, name deed.Name, host string) (a zone.Alias, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var addresses string
+	var changed, next int64
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT a.host, a.target, a.addresses, a.ttl FROM aliases a JOIN zones z ON z.id = a.zone_id
-		 WHERE z.domain = $1 AND z.ended_at IS NULL AND a.host = $2`, name, host).Scan(&a.Host, &a.Target, &addresses, &a.TTL)
+		SELECT a.host, a.target, a.addresses, a.ttl, a.changed_at, a.changes, a.failures, a.next_at
+		  FROM aliases a JOIN zones z ON z.id = a.zone_id
+		 WHERE z.domain = $1 AND z.ended_at IS NULL AND a.host = $2`, name, host).
+		Scan(&a.Host, &a.Target, &addresses, &a.TTL, &changed, &a.Changes, &a.Failures, &next)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, deed.Errorf(deed.CodeNotFound, "%s has no ALIAS at %s", name, host)
 	}
 	if err != nil {
 		return a, err
 	}
+	a.Changed, a.Next = timeOrZero(changed), timeOrZero(next)
 	a.Addresses, err = parseAddresses(addresses)
 	return a, err
 }
 
 // SetAlias implements zone.Aliases: in one transaction the addresses are stored, and
 // served under a new serial if they have changed.
-func (s Zones) SetAlias(ctx context.Context, name deed.Name, a dnszone.Alias, next time.Time) error {
+func (s Zones) SetAlias(ctx context.Context, name deed.Name, a zone.Alias) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		z, err := s.lockZone(ctx, tx, name)
 		if err != nil {
@@ -126,8 +130,10 @@ func (s Zones) SetAlias(ctx context.Context, name deed.Name, a dnszone.Alias, ne
 		if i < 0 {
 			return nil // it was changed meanwhile
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE aliases SET addresses = $1, ttl = $2, next_at = $3 WHERE zone_id = $4 AND host = $5`,
-			formatAddresses(a.Addresses), a.TTL, next.Unix(), z.id, a.Host)
+		_, err = tx.ExecContext(ctx, `
+			UPDATE aliases SET addresses = $1, ttl = $2, changed_at = $3, changes = $4, failures = $5, next_at = $6
+			 WHERE zone_id = $7 AND host = $8`,
+			formatAddresses(a.Addresses), a.TTL, unixOrZero(a.Changed), a.Changes, a.Failures, a.Next.Unix(), z.id, a.Host)
 		if err != nil || slices.Equal(old[i].Addresses, a.Addresses) && old[i].TTL == a.TTL {
 			return err
 		}

@@ -73,7 +73,7 @@ func TestAliasFollowsItsTarget(t *testing.T) {
 			t.Error("other addresses have the same serial")
 		}
 		failure = errors.New("no answer")
-		look(time.Minute, 1, "2001:db8::7")
+		look(2*time.Minute, 1, "2001:db8::7")
 		look(30*time.Second, 0, "2001:db8::7") // it is not asked without a pause
 		failure, answer = nil, nil
 		for i := range 40 {
@@ -93,6 +93,116 @@ func TestAliasFollowsItsTarget(t *testing.T) {
 		look(0, 1, "192.0.2.9")
 		s.change(t, "alias.com", dnszone.RecordOp{Op: dnszone.OpDelete, ID: id})
 		look(time.Hour, 0)
+	})
+}
+
+// Each change of an alias costs a serial that nobody pays for, so a target that changes
+// all the time is looked up less and less often; one that was quiet is looked up each
+// minute again. Its owner is told of their own changes only.
+func TestAliasThatKeepsChanging(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		s.sell(t, "alias.com", dnszone.Record{Type: "ALIAS", Host: "@", Value: "host.example.net", TTL: 3600})
+		changing, ttl, lookups := true, time.Minute, 0
+		u := &zone.AliasUpdater{Aliases: s.zones, Now: s.zones.Now, Lookup: func(context.Context, string) ([]netip.Addr, time.Duration, error) {
+			if changing {
+				lookups++
+			}
+			return []netip.Addr{netip.AddrFrom4([4]byte{192, 0, 2, byte(lookups)})}, ttl, nil
+		}}
+		serial := func() uint32 { return s.zone(t, "alias.com").Serial }
+		changes := func(minutes int) (n int) {
+			t.Helper()
+			for range minutes {
+				before := serial()
+				due, err := u.Due(t.Context(), 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range due {
+					if err := u.Advance(t.Context(), id); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if serial() != before {
+					n++
+				}
+				if err := s.zones.MarkPropagated(t.Context(), "alias.com", serial()); err != nil {
+					t.Fatal(err)
+				}
+				s.clock = s.clock.Add(time.Minute)
+			}
+			return n
+		}
+		if n := changes(24 * 60); n > 30 {
+			t.Errorf("%d changes in a day", n)
+		}
+		changing = false
+		if n := changes(4 * 60); n > 0 {
+			t.Errorf("%d changes without other addresses", n)
+		}
+		ttl = 10 * time.Minute
+		if n := changes(60); n > 0 {
+			t.Errorf("%d changes with a larger TTL", n)
+		}
+		changing, ttl = true, time.Minute
+		changes(10) // until the TTL has ended
+		changing = false
+		changes(3 * 60)
+		changing = true
+		if n := changes(2); n != 1 {
+			t.Errorf("after a quiet time: %d changes in two minutes, want 1", n)
+		}
+		if n, err := db.Text(t.Context(), `SELECT count(*) FROM owner_events WHERE type = 'dns.published'`); err != nil || n != "1" {
+			t.Errorf("the owner was told %s times, %v, want 1: of the new zone", n, err)
+		}
+		changing = false
+		s.change(t, "alias.com", dnszone.RecordOp{Op: dnszone.OpAdd, ID: "rec_1", Record: dnszone.Record{Type: "A", Host: "www", Value: "192.0.2.1", TTL: 300}})
+		changes(2)
+		if n, err := db.Text(t.Context(), `SELECT count(*) FROM owner_events WHERE type = 'dns.published'`); err != nil || n != "2" {
+			t.Errorf("the owner was told %s times, %v, want 2", n, err)
+		}
+	})
+}
+
+// A target that never answers is looked up less and less often, until it answers.
+func TestAliasThatFails(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		s.sell(t, "alias.com", dnszone.Record{Type: "ALIAS", Host: "@", Value: "host.example.net", TTL: 3600})
+		lookups, failure := 0, errors.New("no answer")
+		u := &zone.AliasUpdater{Aliases: s.zones, Now: s.zones.Now, Lookup: func(context.Context, string) ([]netip.Addr, time.Duration, error) {
+			lookups++
+			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, time.Minute, failure
+		}}
+		run := func(minutes int) int {
+			t.Helper()
+			lookups = 0
+			for range minutes {
+				due, err := u.Due(t.Context(), 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, id := range due {
+					if err := u.Advance(t.Context(), id); !errors.Is(err, failure) {
+						t.Fatal(err)
+					}
+				}
+				s.clock = s.clock.Add(time.Minute)
+			}
+			return lookups
+		}
+		if n := run(63); n != 6 { // after 0, 1, 3, 7, 15 and 31 minutes
+			t.Errorf("%d lookups in an hour", n)
+		}
+		if n := run(10 * 60); n != 10 {
+			t.Errorf("%d lookups in ten hours", n)
+		}
+		failure = nil
+		run(60)
+		if n := run(10); n != 10 {
+			t.Errorf("%d lookups in ten minutes of a target that answers", n)
+		}
 	})
 }
 

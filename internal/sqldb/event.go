@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -90,17 +89,8 @@ func (tx *Tx) writeEvents(ctx context.Context, owner deed.Wallet, events []event
 			SELECT w.id, given.id, c.n - given.back, given.type, given.aggregate, w.host, 'pending', given.at
 			  FROM `+counter+` c JOIN webhooks w ON w.owner = c.owner AND w.disabled_at = 0, `+given+` WHERE c.owner = $1`, args...)
 	}
+	// It is not a condition that nothing was due before: the row must be locked, so that
+	// the dispatcher sees the new deliveries when it computes what is due next.
+	tx.queue(`UPDATE webhooks SET due_at = 0 FROM `+counter+` c WHERE webhooks.owner = $1 AND webhooks.disabled_at = 0 AND c.owner = $1`, owner)
 	return queueEmail(ctx, tx, owner, events)
-}
-
-// emitPublished tells the owner of a zone that all name servers have its serial.
-func emitPublished(ctx context.Context, tx *Tx, name deed.Name, serial uint32, now time.Time) error {
-	r, err := readRegistration(ctx, tx, name)
-	if deed.CodeOf(err) == deed.CodeNotFound {
-		return nil // it has ended
-	}
-	if err == nil {
-		tx.emit(event.Event{Owner: r.Owner, Type: event.DNSPublished, At: now, Data: event.Data{Domain: name, Serial: serial}})
-	}
-	return err
 }

@@ -31,7 +31,8 @@ func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.
 			return err
 		}
 		if m.Host != "" { // it may have been renamed: names that use it have others now
-			_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE ' ' || nameservers || ' ' LIKE $1`, "% "+storable(m.Host)+" %")
+			_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE ' ' || nameservers || ' ' LIKE $1 ESCAPE '\'`,
+				"% "+likeEscaper.Replace(storable(m.Host))+" %")
 			return err
 		}
 		if m.Name == "" {
@@ -44,6 +45,9 @@ func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.
 		return err
 	})
 }
+
+// likeEscaper makes LIKE ... ESCAPE '\' compare text as it is.
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // storable returns text from outside as both databases can store it: PostgreSQL takes
 // neither invalid UTF-8 nor zero bytes.

@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,32 @@ func TestStoreMessage(t *testing.T) {
 		}
 		if n, err := db.Text(t.Context(), `SELECT count(*) FROM registry_messages`); err != nil || n != "3" {
 			t.Errorf("got %s messages, %v", n, err)
+		}
+	})
+}
+
+// A message about a host makes the names due that use it, and no others, whatever the
+// host is called.
+func TestMessageAboutAHost(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		for name, servers := range map[deed.Name]string{"a.com": "ns1.elsewhere.net ns2.elsewhere.net", "b.com": "ns1-elsewhere.net"} {
+			s.sell(t, name)
+			if err := db.Exec(t.Context(), `UPDATE registrations SET nameservers = $1, next_at = 5 WHERE domain = $2`, servers, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		store := sqldb.Messages{DB: db, Now: time.Now}
+		for i, step := range []struct{ host, due string }{
+			{"%", ""}, {"ns_.elsewhere.net", ""}, {`ns1.elsewhere.net\`, ""}, {"elsewhere.net", ""}, {"ns2.elsewhere.net", "a.com"},
+		} {
+			if err := store.StoreMessage(t.Context(), "outside", registrar.Message{ID: fmt.Sprint(i), Kind: registrar.MessageOther, Host: step.host}); err != nil {
+				t.Fatal(err)
+			}
+			due, err := db.Text(t.Context(), `SELECT coalesce(max(domain), '') FROM registrations WHERE next_at = 0`)
+			if err != nil || due != step.due {
+				t.Errorf("%q: due: got %q, %v, want %q", step.host, due, err, step.due)
+			}
 		}
 	})
 }

@@ -2,9 +2,12 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/event"
 )
 
 // DueOutbox implements zone.Outbox.
@@ -15,22 +18,36 @@ func (s Zones) DueOutbox(ctx context.Context, limit int) ([]string, error) {
 	}, s.Now(), limit)
 }
 
-// MarkPropagated implements zone.Outbox. The owner is told once, by whoever is first.
+// MarkPropagated implements zone.Outbox. The owner is told of their changes, once, by
+// whoever is first; not of new signatures or addresses of an alias.
 func (s Zones) MarkPropagated(ctx context.Context, name deed.Name, serial uint32) error {
-	const update = `
-		UPDATE outbox SET propagated_serial = $1
-		 WHERE zone_id = (SELECT id FROM zones WHERE domain = $2 AND ended_at IS NULL) AND propagated_serial < $1 AND serial >= $1`
 	return s.DB.atOnce(ctx, func(ctx context.Context, tx *Tx) error {
+		var id string
+		var owner deed.Wallet // empty if nothing of theirs is new
+		var before uint32
+		err := tx.QueryRowContext(ctx, `
+			SELECT o.zone_id, o.propagated_serial, coalesce(r.owner, '')
+			  FROM zones z JOIN outbox o ON o.zone_id = z.id
+			  LEFT JOIN registrations r ON r.domain = z.domain AND EXISTS (
+				SELECT 1 FROM revisions v WHERE v.zone_id = z.id AND v.serial > o.propagated_serial AND v.serial <= $2)
+			 WHERE z.domain = $1 AND z.ended_at IS NULL`, name, serial).Scan(&id, &before, &owner)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && before >= serial {
+			return nil // it has ended, or another node was first
+		}
+		if err != nil {
+			return err
+		}
+		const update = `UPDATE outbox SET propagated_serial = $1 WHERE zone_id = $2 AND propagated_serial = $3 AND serial >= $1`
+		first := true
 		if tx.pool != nil {
-			err := emitPublished(ctx, tx, name, serial, s.Now())
-			tx.requireFirst(errNeedsTx, update, serial, name)
+			tx.requireFirst(errNeedsTx, update, serial, id, before)
+		} else if first, err = rowsAffected(tx.ExecContext(ctx, update, serial, id, before)); err != nil {
 			return err
 		}
-		isNew, err := rowsAffected(tx.ExecContext(ctx, update, serial, name))
-		if err != nil || !isNew {
-			return err
+		if first && owner != "" {
+			tx.emit(event.Event{Owner: owner, Type: event.DNSPublished, At: s.Now(), Data: event.Data{Domain: name, Serial: serial}})
 		}
-		return emitPublished(ctx, tx, name, serial, s.Now())
+		return nil
 	})
 }
 

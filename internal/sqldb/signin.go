@@ -16,7 +16,14 @@ const (
 	sweepInterval = 10 * time.Second
 
 	// expiredRetention is how long expired refresh tokens are kept, to be reported as expired.
-	expiredRetention = 365 * 24 * time.Hour
+	expiredRetention = 30 * 24 * time.Hour
+
+	// usedRetention is how long used and ended refresh tokens are kept, to end the family
+	// of one that is used again.
+	usedRetention = 7 * 24 * time.Hour
+
+	// sweepLimit is how many refresh tokens of either kind one sweep deletes at most.
+	sweepLimit = 5000
 )
 
 // Sessions implements signin.Store. Make one with NewSessions.
@@ -54,12 +61,27 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 		if err != nil {
 			return err
 		}
+		if err := endOldSessions(ctx, tx, ses.Wallet, ses.Refresh.Issued); err != nil {
+			return err
+		}
 		if err := insertRefresh(ctx, tx, ses.Wallet, ses.Family, ses.Refresh); err != nil {
 			return err
 		}
 		return s.sweep(ctx, tx)
 	})
 	return generation, err
+}
+
+// endOldSessions makes room for one more session of a wallet, whose row is locked: those
+// that were refreshed the longest time ago end.
+func endOldSessions(ctx context.Context, tx *Tx, w deed.Wallet, at time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE refresh_tokens SET ended_at = $2 WHERE hash IN (
+			SELECT hash FROM refresh_tokens
+			 WHERE wallet = $1 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $2
+			 ORDER BY issued_at DESC, hash LIMIT $3 OFFSET $4)`,
+		w, at.Unix(), sweepLimit, signin.MaxSessions-1)
+	return err
 }
 
 func insertRefresh(ctx context.Context, tx *Tx, w deed.Wallet, family string, r signin.RefreshToken) error {
@@ -80,7 +102,15 @@ func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `DELETE FROM refresh_tokens WHERE expires_at <= $1`, now-int64(expiredRetention/time.Second))
+	_, err := tx.ExecContext(ctx, `
+		DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE expires_at <= $1 LIMIT $2)`,
+		now-int64(expiredRetention/time.Second), sweepLimit)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `
+		DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE coalesce(used_at, ended_at) <= $1 LIMIT $2)`,
+		now-int64(usedRetention/time.Second), sweepLimit)
 	return err
 }
 

@@ -57,11 +57,28 @@ func (s Webhooks) Create(ctx context.Context, w webhook.Webhook) (webhook.Webhoo
 		if n >= webhook.MaxPerWallet {
 			return deed.Errorf(deed.CodeValidation, "a wallet has at most %d webhooks: delete one first", webhook.MaxPerWallet)
 		}
+		if err := admitWebhook(ctx, tx, w.Owner); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, `INSERT INTO webhooks (id, owner, url, host, secret, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 			w.ID, w.Owner, w.URL, w.Host, sealed, w.Created.Unix())
 		return err
 	})
 	return w, err
+}
+
+// admitWebhook fails unless the wallet has a name or has paid for an order. Wallets cost
+// nothing, and the hosts of their webhooks take slots of the dispatcher.
+func admitWebhook(ctx context.Context, tx *Tx, owner deed.Wallet) error {
+	var admitted int
+	err := tx.QueryRowContext(ctx, `
+		SELECT CASE WHEN EXISTS (SELECT 1 FROM registrations WHERE owner = $1)
+		              OR EXISTS (SELECT 1 FROM payments WHERE payer = $1 AND state IN ('settled', 'consumed')) THEN 1 ELSE 0 END`,
+		owner).Scan(&admitted)
+	if err == nil && admitted == 0 {
+		return deed.Invalid("url", "events are sent to owners of names: register a name first")
+	}
+	return err
 }
 
 const selectWebhook = `SELECT id, url, host, created_at, failing_since, disabled_at FROM webhooks `

@@ -59,6 +59,9 @@ func (s Webhooks) Test(ctx context.Context, owner deed.Wallet, id string) (d web
 		if w.Owner != owner {
 			return errNoWebhook
 		}
+		if err := setDue(ctx, tx, id); err != nil {
+			return err
+		}
 		// A test that waits is sent now; with the webhook's row locked there is one.
 		_, err = tx.ExecContext(ctx, `
 			UPDATE webhook_deliveries SET next_at = 0 WHERE webhook = $1 AND aggregate = '' AND state = 'pending' AND n = 0`, id)
@@ -76,6 +79,12 @@ func (s Webhooks) Test(ctx context.Context, owner deed.Wallet, id string) (d web
 		return err
 	})
 	return d, err
+}
+
+// setDue lets the dispatcher look at a webhook.
+func setDue(ctx context.Context, tx *Tx, id string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE webhooks SET due_at = 0 WHERE id = $1`, id)
+	return err
 }
 
 // Owner returns the wallet that a webhook belongs to.
@@ -102,6 +111,9 @@ func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID str
 		if !w.Disabled.IsZero() {
 			return deed.Errorf(deed.CodeValidation, "this webhook is off: send it a test; when that is delivered, it is on again")
 		}
+		if err := setDue(ctx, tx, id); err != nil {
+			return err
+		}
 		_, err = tx.ExecContext(ctx, `
 			UPDATE webhook_deliveries SET state = 'pending', attempts = 0, next_at = 0, first_at = 0
 			 WHERE webhook = $1 AND event = $2 AND state <> 'pending'`, id, eventID)
@@ -120,15 +132,31 @@ func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID str
 // deliveryTTL is how long deliveries that have ended are listed.
 const deliveryTTL = 30 * 24 * time.Hour
 
-// Prune deletes old deliveries that have ended, and hosts that nothing is sent to any
-// more.
+// Prune deletes old deliveries that have ended, those of events that were committed while
+// their webhook was deleted, and hosts that nothing is sent to any more. It also finds what
+// nodes of an earlier version have added, which do not say when it is due.
 func (s Webhooks) Prune(ctx context.Context) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		old := s.Now().Add(-deliveryTTL).Unix()
 		if _, err := tx.ExecContext(ctx, `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND last_at < $1`, old); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
+		_, err := tx.ExecContext(ctx, `
+			DELETE FROM webhook_deliveries WHERE state = 'pending' AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook_deliveries.webhook)`)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	missed, err := s.DB.readColumn(ctx, `
+		SELECT DISTINCT d.webhook FROM webhook_deliveries d
+		 WHERE d.state = 'pending' AND (SELECT w.due_at FROM webhooks w WHERE w.id = d.webhook) IS NULL`)
+	for _, id := range missed {
+		err = errors.Join(err, s.updateDue(ctx, id, 0))
+	}
+	return err
 }

@@ -134,11 +134,22 @@ func TestGoneTurnsOffAtOnce(t *testing.T) {
 	})
 }
 
-// A wallet has ten webhooks, also when it asks for many at once, and no others can be
-// reached with its token.
+// A wallet with a name or a paid order has ten webhooks, also when it asks for many at
+// once, and no others can be reached with its token.
 func TestWebhooksOfAWallet(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		h := openHooks(t, db)
+		if _, err := h.Create(t.Context(), "0xa", hookURL); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("without a name: got %v", err)
+		}
+		h.sell(t, "0xa")
+		paid, err := h.Create(t.Context(), wallet, hookURL) // it has paid, and has no name any more
+		if err != nil {
+			t.Fatalf("with a paid order: got %v", err)
+		}
+		if err := h.Delete(t.Context(), wallet, paid.ID); err != nil {
+			t.Fatal(err)
+		}
 		var wg sync.WaitGroup
 		var made, refused atomic.Int64
 		for range 25 {

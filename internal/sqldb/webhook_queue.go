@@ -3,7 +3,6 @@ package sqldb
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"deed.example/deed"
@@ -16,34 +15,42 @@ const isFirst = `NOT EXISTS (
 	SELECT 1 FROM webhook_deliveries e
 	 WHERE e.webhook = d.webhook AND e.aggregate = d.aggregate AND e.state = 'pending' AND e.n < d.n)`
 
-// Hosts implements webhook.Queue. It jumps from host to host in the index, so that the
-// number of deliveries to a host does not matter.
-func (s Webhooks) Hosts(ctx context.Context, lane webhook.Lane, limit int) ([]string, error) {
-	answered := 0
-	if lane == webhook.LaneAnswered {
-		answered = 1
+// Turns implements webhook.Queue. It reads only webhooks that something is due to.
+func (s Webhooks) Turns(ctx context.Context, lane webhook.Lane, perOwner, limit int) (list []webhook.Turn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, `
+		SELECT t.id, t.owner, t.host
+		  FROM (SELECT w.id, w.owner, w.host, w.due_at, (SELECT max(v.served_at) FROM webhooks v WHERE v.owner = w.owner) AS served_at,
+		               row_number() OVER (PARTITION BY w.owner ORDER BY w.due_at, w.id) AS turn
+		          FROM webhooks w LEFT JOIN webhook_hosts h ON h.host = w.host
+		         WHERE w.due_at <= $2 AND coalesce(h.answered, 0) = $1
+		           AND coalesce(h.lease_until, 0) <= $2 AND coalesce(h.retry_at, 0) <= $2) t
+		 WHERE t.turn <= $3 ORDER BY t.served_at, t.due_at, t.id LIMIT $4`,
+		boolInt(lane == webhook.LaneAnswered), s.Now().Unix(), perOwner, limit)
+	if err != nil {
+		return nil, err
 	}
-	return s.DB.readColumn(ctx, `
-		WITH RECURSIVE waiting (host) AS (
-			SELECT min(host) FROM webhook_deliveries WHERE state = 'pending'
-			UNION ALL
-			SELECT (SELECT min(n.host) FROM webhook_deliveries n WHERE n.state = 'pending' AND n.host > waiting.host)
-			  FROM waiting WHERE waiting.host IS NOT NULL)
-		SELECT w.host FROM waiting w LEFT JOIN webhook_hosts h ON h.host = w.host
-		 WHERE w.host IS NOT NULL AND coalesce(h.answered, 0) = $1
-		   AND coalesce(h.lease_until, 0) <= $2 AND coalesce(h.retry_at, 0) <= $2
-		   AND EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.host = w.host AND d.state = 'pending' AND d.next_at <= $2 AND `+isFirst+`)
-		 ORDER BY coalesce(h.served_at, 0), w.host LIMIT $3`, answered, s.Now().Unix(), limit)
+	err = eachRow(rows, func() error {
+		var t webhook.Turn
+		err := rows.Scan(&t.Webhook, &t.Owner, &t.Host)
+		list = append(list, t)
+		return err
+	})
+	return list, err
 }
 
 // Lease implements webhook.Queue.
-func (s Webhooks) Lease(ctx context.Context, host string, until time.Time) (free bool, err error) {
+func (s Webhooks) Lease(ctx context.Context, t webhook.Turn, until time.Time) (free bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		free, err = rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO webhook_hosts (host, lease_until, served_at) VALUES ($1, $2, $3)
 			ON CONFLICT (host) DO UPDATE SET lease_until = $2, served_at = $3 WHERE webhook_hosts.lease_until <= $3`,
-			host, until.Unix(), s.Now().Unix()))
+			t.Host, until.Unix(), s.Now().Unix()))
 		if err != nil || !free {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE webhooks SET served_at = $2 WHERE id = $1`, t.Webhook, s.Now().Unix()); err != nil {
 			return err
 		}
 		// An event may have been committed while its webhook was turned off or deleted.
@@ -51,7 +58,7 @@ func (s Webhooks) Lease(ctx context.Context, host string, until time.Time) (free
 			UPDATE webhook_deliveries SET state = 'failed', last_at = $2
 			 WHERE host = $1 AND state = 'pending' AND NOT EXISTS (
 				SELECT 1 FROM webhooks w WHERE w.id = webhook_deliveries.webhook AND (w.disabled_at = 0 OR webhook_deliveries.n = 0))`,
-			host, s.Now().Unix())
+			t.Host, s.Now().Unix())
 		return err
 	})
 	return free, err
@@ -64,7 +71,7 @@ func (s Webhooks) Due(ctx context.Context, host string, limit int) (list []webho
 	now := s.Now()
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT d.webhook, d.event, d.type, d.state, d.attempts, d.created_at, d.first_at, d.last_at, d.next_at, d.status, d.failure,
-		       d.n, d.aggregate, w.url, w.secret, w.old_secret, w.old_until, coalesce(o.data, '{}')
+		       d.n, d.aggregate, w.owner, w.url, w.secret, w.old_secret, w.old_until, coalesce(o.data, '{}')
 		  FROM (SELECT d.*, row_number() OVER (PARTITION BY d.webhook ORDER BY d.next_at, d.n) AS turn
 		          FROM webhook_deliveries d
 		         WHERE d.host = $1 AND d.state = 'pending' AND d.next_at <= $2 AND `+isFirst+`) d
@@ -85,7 +92,7 @@ func (s Webhooks) Due(ctx context.Context, host string, limit int) (list []webho
 func (s Webhooks) scanAttempt(rows *sql.Rows, now time.Time) (a webhook.Attempt, err error) {
 	var n, oldUntil int64
 	var subject, secret, oldSecret, data string
-	a.Delivery, err = scanDelivery(rows, &n, &subject, &a.URL, &secret, &oldSecret, &oldUntil, &data)
+	a.Delivery, err = scanDelivery(rows, &n, &subject, &a.Owner, &a.URL, &secret, &oldSecret, &oldUntil, &data)
 	if err != nil {
 		return a, err
 	}
@@ -103,6 +110,11 @@ func (s Webhooks) Record(ctx context.Context, a webhook.Attempt, o webhook.Outco
 	now := s.Now()
 	d := a.After(o, now)
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		if o.Failure != "" { // it may be turned off, which is an event: its lock comes first
+			if _, err := lockEvents(ctx, tx, a.Owner); err != nil {
+				return err
+			}
+		}
 		w, err := lockWebhook(ctx, tx, a.Webhook)
 		if deed.CodeOf(err) == deed.CodeNotFound {
 			return nil // it was deleted meanwhile
@@ -165,29 +177,4 @@ func (s Webhooks) recordFailure(ctx context.Context, tx *Tx, w webhook.Webhook, 
 	}
 	tx.emit(event.Event{Owner: w.Owner, Type: event.WebhookDisabled, At: now, Data: event.Data{WebhookID: w.ID, Reason: reason}})
 	return err
-}
-
-// Release implements webhook.Queue.
-func (s Webhooks) Release(ctx context.Context, host string, r webhook.Reachability) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		var failures, answered int64
-		err := tx.QueryRowContext(ctx, `
-			UPDATE webhook_hosts SET lease_until = 0 WHERE host = $1 RETURNING failures, answered`, host).Scan(&failures, &answered)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil || r == webhook.Unknown:
-			return err
-		case r == webhook.Answered:
-			failures, answered = 0, 1
-		default:
-			failures, answered = failures+1, 0
-		}
-		retry := int64(0)
-		if failures > 0 {
-			retry = s.Now().Add(webhook.HostDelay(int(failures))).Unix()
-		}
-		_, err = tx.ExecContext(ctx, `UPDATE webhook_hosts SET failures = $2, answered = $3, retry_at = $4 WHERE host = $1`, host, failures, answered, retry)
-		return err
-	})
 }

@@ -23,6 +23,8 @@ type hooks struct {
 	*webhook.Service
 	db    *sqldb.DB
 	store sqldb.Webhooks
+	env   *testEnv
+	names map[deed.Wallet]bool // owners that have a name
 
 	mu   sync.Mutex
 	time time.Time
@@ -30,7 +32,7 @@ type hooks struct {
 
 func openHooks(t *testing.T, db *sqldb.DB) *hooks {
 	t.Helper()
-	h := &hooks{db: db, time: time.Unix(1_800_000_000, 0)}
+	h := &hooks{db: db, time: time.Unix(1_800_000_000, 0), env: newTestEnv(db), names: map[deed.Wallet]bool{}}
 	var err error
 	if db.Sealer, err = seal.New("a secret of this test, long enough for it"); err != nil {
 		t.Fatal(err)
@@ -52,8 +54,23 @@ func (h *hooks) advance(d time.Duration) {
 	h.time = h.time.Add(d)
 }
 
+// sell gives the owner a name, once.
+func (h *hooks) sell(t *testing.T, owner deed.Wallet) {
+	t.Helper()
+	if h.names[owner] {
+		return
+	}
+	name := deed.Name(fmt.Sprintf("of-%s.com", owner))
+	h.env.sell(t, name)
+	if err := h.db.Exec(t.Context(), `UPDATE registrations SET owner = $1 WHERE domain = $2`, owner, name); err != nil {
+		t.Fatal(err)
+	}
+	h.names[owner] = true
+}
+
 func (h *hooks) create(t *testing.T, owner deed.Wallet, url string) webhook.Webhook {
 	t.Helper()
+	h.sell(t, owner)
 	w, err := h.Create(t.Context(), owner, url)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +198,7 @@ func TestDeliveriesSurviveADeadNode(t *testing.T) {
 		h.create(t, "0xa", hookURL)
 		h.emit(t, "0xa", "a.com")
 		// What a node does before it is killed: it has the lease, and has sent.
-		if free, err := h.store.Lease(t.Context(), "a.example", h.now().Add(time.Minute)); err != nil || !free {
+		if free, err := h.store.Lease(t.Context(), webhook.Turn{Host: "a.example"}, h.now().Add(time.Minute)); err != nil || !free {
 			t.Fatal(free, err)
 		}
 		due, err := h.store.Due(t.Context(), "a.example", 10)
@@ -194,7 +211,7 @@ func TestDeliveriesSurviveADeadNode(t *testing.T) {
 		if got := r.take(); len(got) != 0 {
 			t.Fatalf("while the lease holds: got %v", got)
 		}
-		if free, err := h.store.Lease(t.Context(), "a.example", h.now().Add(time.Minute)); err != nil || free {
+		if free, err := h.store.Lease(t.Context(), webhook.Turn{Host: "a.example"}, h.now().Add(time.Minute)); err != nil || free {
 			t.Fatalf("a second lease: %v, %v", free, err)
 		}
 		h.advance(time.Minute)
@@ -240,62 +257,6 @@ func TestStoppedDispatcherAbandonsAttempts(t *testing.T) {
 	})
 }
 
-// With 10,000 due deliveries to a host that hangs, others get theirs while it hangs,
-// and it has few requests at a time.
-func TestDeadHostDelaysNobody(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		h := openHooks(t, db)
-		dead := h.create(t, "0xd", "https://dead.example/")
-		err := db.Exec(t.Context(), `
-			WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10000)
-			INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at)
-			SELECT $1, 'evt_' || n, n, 'domain.renewed', 'name' || n || '.com', 'dead.example', 'pending', 0 FROM numbers`, dead.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var mu sync.Mutex
-		hanging, most := 0, 0
-		begun := make(chan struct{}, 10000)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		r := &receivers{answer: func(_ context.Context, url, _ string) webhook.Outcome {
-			if !strings.Contains(url, "dead") {
-				return webhook.OutcomeOf(200)
-			}
-			mu.Lock()
-			hanging++
-			most = max(most, hanging)
-			mu.Unlock()
-			begun <- struct{}{}
-			<-ctx.Done() // until the end of the test
-			return webhook.Outcome{Failure: webhook.FailureTimeout}
-		}}
-		d := h.dispatcher(t, r)
-		d.OnError = func(error) {} // the end of the test
-		if err := d.Poll(ctx); err != nil {
-			t.Fatal(err)
-		}
-		<-begun // it hangs
-		for i := range 20 {
-			owner := deed.Wallet(fmt.Sprint("0x", i))
-			h.create(t, owner, fmt.Sprintf("https://alive%d.example/", i))
-			h.emit(t, owner, "a.com")
-		}
-		for h.waiting(t, "alive") {
-			if err := d.Poll(ctx); err != nil {
-				t.Fatal(err)
-			}
-		}
-		mu.Lock()
-		if hanging == 0 || most > 4 {
-			t.Errorf("the dead host had %d requests at a time, %d now", most, hanging)
-		}
-		mu.Unlock()
-		cancel()
-		d.Wait()
-	})
-}
-
 // waiting reports whether a delivery to hosts with the prefix is pending.
 func (h *hooks) waiting(t *testing.T, prefix string) bool {
 	t.Helper()
@@ -304,45 +265,4 @@ func (h *hooks) waiting(t *testing.T, prefix string) bool {
 		t.Fatal(err)
 	}
 	return n != "0"
-}
-
-// A host that does not answer gets pauses, and is in another lane than those that do;
-// it comes back with its first answer.
-func TestSilentHosts(t *testing.T) {
-	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
-		h := openHooks(t, db)
-		h.create(t, "0xa", hookURL)
-		h.emit(t, "0xa", "a.com", "b.com", "c.com", "d.com", "e.com", "f.com")
-		silent := true
-		r := &receivers{answer: func(context.Context, string, string) webhook.Outcome {
-			if silent {
-				return webhook.Outcome{Failure: webhook.FailureTimeout}
-			}
-			return webhook.OutcomeOf(200)
-		}}
-		d := h.dispatcher(t, r)
-		deliver(t, d)
-		if got := r.take(); len(got) != 4 {
-			t.Fatalf("the first turn of a silent host: got %v, want 4 attempts", got)
-		}
-		deliver(t, d)
-		if got := r.take(); len(got) != 0 {
-			t.Fatalf("during its pause: got %v", got)
-		}
-		silent = false
-		h.advance(time.Minute)
-		for lane, want := range map[webhook.Lane]int{webhook.LaneAnswered: 0, webhook.LaneOther: 1} {
-			if hosts, err := h.store.Hosts(t.Context(), lane, 10); err != nil || len(hosts) != want {
-				t.Errorf("lane %d: got %v, %v", lane, hosts, err)
-			}
-		}
-		deliver(t, d)
-		if got := r.take(); len(got) != 6 {
-			t.Errorf("when it answers again: got %v", got)
-		}
-		h.emit(t, "0xa", "a.com")
-		if hosts, err := h.store.Hosts(t.Context(), webhook.LaneAnswered, 10); err != nil || len(hosts) != 1 {
-			t.Errorf("got %v, %v", hosts, err)
-		}
-	})
 }

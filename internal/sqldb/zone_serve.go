@@ -34,7 +34,10 @@ func (s Zones) serve(ctx context.Context, tx *Tx, z zoneRow) error {
 	}
 	tx.queueRows("served", []string{"zone_id", "owner", "type", "ttl", "data", "added_serial"}, rows)
 	if z.storedSerial/86400 != z.Serial/86400 { // once a day is enough
-		tx.queue(`DELETE FROM served WHERE zone_id = $1 AND removed_serial < $2`, z.id, int64(z.Serial)-servedRetention)
+		tx.queue(`
+			DELETE FROM served WHERE zone_id = $1 AND removed_serial IS NOT NULL AND (removed_serial < $2 OR removed_serial < (
+				SELECT removed_serial FROM served WHERE zone_id = $1 AND removed_serial IS NOT NULL
+				 ORDER BY removed_serial DESC LIMIT 1 OFFSET $3))`, z.id, int64(z.Serial)-servedRetention, maxRemovedServed-1)
 	}
 	s.announce(tx, z, next.RenewAt(), now)
 	if z.stored == nil { // a node of this version reads and writes the records

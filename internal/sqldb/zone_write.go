@@ -17,6 +17,10 @@ import (
 // secondaries that were offline.
 const servedRetention = 30 * 24 * 3600
 
+// maxRemovedServed is how many removed served records of a zone are kept when it changes
+// for the first time on a day, besides others of the oldest serial among them.
+const maxRemovedServed = 10_000
+
 // lockZone returns the zone and locks its row until the transaction ends. A transaction
 // of atOnce locks nothing: announce requires that the zone is still the same.
 func (s Zones) lockZone(ctx context.Context, tx *Tx, name deed.Name) (zoneRow, error) {

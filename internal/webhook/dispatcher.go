@@ -15,10 +15,13 @@ import (
 const (
 	pollInterval = 500 * time.Millisecond
 	laneSlots    = 16               // hosts that are served concurrently, in each lane
+	ownerSlots   = 2                // of these, those for one owner
+	turnsRead    = 128              // turns that are read at once
 	hostRequests = 4                // parallel requests to one host
 	batchSize    = 32               // deliveries that are read at once
 	turnLimit    = 20 * time.Second // no attempt begins later in a turn
 	leaseTTL     = time.Minute      // longer than a turn with its last attempts
+	slowAnswer   = 2 * time.Second  // a host that takes longer is slow
 
 	// attemptTimeout bounds one attempt, whatever the Sender does.
 	attemptTimeout = 10 * time.Second
@@ -27,8 +30,8 @@ const (
 // A Lane is a class of hosts with slots of its own.
 type Lane int
 
-// The lanes: hosts that responded the last time, and the others. A caller who adds
-// hosts that hang delays only hosts that have not responded yet.
+// The lanes: hosts that responded quickly the last time, and the others. A caller who adds
+// hosts that hang or are slow delays only hosts that have not responded quickly yet.
 const (
 	LaneAnswered Lane = iota
 	LaneOther
@@ -39,20 +42,30 @@ const (
 // has no secrets if they cannot be decrypted.
 type Attempt struct {
 	Delivery
+	Owner   deed.Wallet
 	URL     string
 	Secrets []deed.Secret
 	Message Message
 }
 
+// A Turn serves a host on behalf of the owner of a webhook. What is due to others at the
+// host is sent as well.
+type Turn struct {
+	Webhook string
+	Owner   deed.Wallet
+	Host    string
+}
+
 // Queue is the queue of deliveries in the database.
 type Queue interface {
-	// Hosts returns at most limit hosts of the lane with a due delivery that nobody
-	// serves, the least recently served first.
-	Hosts(ctx context.Context, lane Lane, limit int) ([]string, error)
+	// Turns returns at most limit turns of the lane, and perOwner of each owner: webhooks
+	// that something is due to, at hosts that nobody serves. The owner who was served
+	// the longest time ago is the first, then what has been due the longest.
+	Turns(ctx context.Context, lane Lane, perOwner, limit int) ([]Turn, error)
 
-	// Lease reserves a host until a time, and reports whether it was free. It fails
-	// the deliveries to the host whose webhook is off or deleted.
-	Lease(ctx context.Context, host string, until time.Time) (bool, error)
+	// Lease reserves the host of a turn until a time, and reports whether it was free. It
+	// fails the deliveries to the host whose webhook is off or deleted.
+	Lease(ctx context.Context, t Turn, until time.Time) (bool, error)
 
 	// Due returns at most limit due deliveries to the host: the first pending
 	// one of each webhook and aggregate, taken round-robin from the webhooks.
@@ -74,6 +87,7 @@ type Reachability int
 const (
 	Unknown  Reachability = iota // nothing was sent
 	Silent                       // no attempt was answered
+	Slow                         // at least one was, and an attempt took longer than slowAnswer
 	Answered                     // at least one was
 )
 
@@ -94,8 +108,7 @@ type Dispatcher struct {
 	Now     func() time.Time
 	OnError func(error) // called when a host could not be served; it is tried again
 
-	once  sync.Once
-	slots [lanes]chan struct{}
+	slots [lanes]slots
 	wg    sync.WaitGroup
 }
 
@@ -120,22 +133,17 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 // Poll begins to serve the hosts that are due, as far as there are free slots. It does
 // not wait for them: a host that hangs keeps its slot, and nothing else.
 func (d *Dispatcher) Poll(ctx context.Context) error {
-	d.once.Do(func() {
-		for i := range d.slots {
-			d.slots[i] = make(chan struct{}, laneSlots)
-		}
-	})
-	for lane, slots := range d.slots {
-		free := cap(slots) - len(slots)
-		if free == 0 {
+	for lane := range d.slots {
+		slots := &d.slots[lane]
+		if slots.full() {
 			continue
 		}
-		hosts, err := d.Queue.Hosts(ctx, Lane(lane), free)
+		turns, err := d.Queue.Turns(ctx, Lane(lane), ownerSlots, turnsRead)
 		if err != nil {
-			return fmt.Errorf("read the hosts with due deliveries: %w", err)
+			return fmt.Errorf("read the turns that are due: %w", err)
 		}
-		for _, host := range hosts {
-			if err := d.begin(ctx, host, slots); err != nil {
+		for _, t := range turns {
+			if err := d.begin(ctx, t, slots); err != nil {
 				return err
 			}
 		}
@@ -146,24 +154,27 @@ func (d *Dispatcher) Poll(ctx context.Context) error {
 // Wait waits for the turns that have begun.
 func (d *Dispatcher) Wait() { d.wg.Wait() }
 
-// begin reserves the host and serves it in the background.
-func (d *Dispatcher) begin(ctx context.Context, host string, slots chan struct{}) error {
-	free, err := d.Queue.Lease(ctx, host, d.Now().Add(leaseTTL))
-	if err != nil || !free {
-		return wrap(err, "reserve host %s", host)
+// begin reserves the host and serves it in the background, if there is a slot for its owner.
+func (d *Dispatcher) begin(ctx context.Context, t Turn, slots *slots) error {
+	if !slots.take(t.Owner) {
+		return nil
 	}
-	slots <- struct{}{} // there is room: only Poll adds
+	free, err := d.Queue.Lease(ctx, t, d.Now().Add(leaseTTL))
+	if err != nil || !free {
+		slots.release(t.Owner)
+		return wrap(err, "reserve host %s", t.Host)
+	}
 	d.wg.Go(func() {
-		defer func() { <-slots }()
-		if err := d.serve(ctx, host); err != nil && ctx.Err() == nil {
-			d.OnError(fmt.Errorf("deliver to %s: %w", host, err))
+		defer slots.release(t.Owner)
+		if err := d.serve(ctx, t.Host); err != nil && ctx.Err() == nil {
+			d.OnError(fmt.Errorf("deliver to %s: %w", t.Host, err))
 		}
 	})
 	return nil
 }
 
 // serve sends what is due to a host, until its turn ends, nothing is due, or it stops
-// answering.
+// answering or is slow.
 func (d *Dispatcher) serve(ctx context.Context, host string) error {
 	seen, err := d.turn(ctx, host)
 	free := d.Queue.Release(context.WithoutCancel(ctx), host, seen)
@@ -178,7 +189,7 @@ func (d *Dispatcher) turn(ctx context.Context, host string) (seen Reachability, 
 			return seen, err
 		}
 		for chunk := range slices.Chunk(due, hostRequests) {
-			if seen, err = d.sendAll(ctx, chunk); err != nil || seen == Silent || !d.Now().Before(end) {
+			if seen, err = d.sendAll(ctx, chunk); err != nil || seen != Answered || !d.Now().Before(end) {
 				return seen, err
 			}
 		}
@@ -187,33 +198,36 @@ func (d *Dispatcher) turn(ctx context.Context, host string) (seen Reachability, 
 
 // sendAll sends deliveries in parallel.
 func (d *Dispatcher) sendAll(ctx context.Context, chunk []Attempt) (Reachability, error) {
-	outcomes, errs := make([]Outcome, len(chunk)), make([]error, len(chunk))
+	outcomes, took, errs := make([]Outcome, len(chunk)), make([]time.Duration, len(chunk)), make([]error, len(chunk))
 	var wg sync.WaitGroup
 	for i, a := range chunk {
-		wg.Go(func() { outcomes[i], errs[i] = d.attempt(ctx, a) })
+		wg.Go(func() { outcomes[i], took[i], errs[i] = d.attempt(ctx, a) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return Unknown, err
 	}
-	for _, o := range outcomes {
-		if o.Status != 0 || o.Failure == FailureSecret {
-			return Answered, nil
-		}
+	if !slices.ContainsFunc(outcomes, func(o Outcome) bool { return o.Status != 0 || o.Failure == FailureSecret }) {
+		return Silent, nil
 	}
-	return Silent, nil
+	if slices.Max(took) > slowAnswer {
+		return Slow, nil
+	}
+	return Answered, nil
 }
 
-// attempt sends one delivery and records the outcome. If the process dies in between,
-// the delivery is sent again.
-func (d *Dispatcher) attempt(ctx context.Context, a Attempt) (Outcome, error) {
+// attempt sends one delivery and records the outcome. It returns how long the receiver
+// took. If the process dies in between, the delivery is sent again.
+func (d *Dispatcher) attempt(ctx context.Context, a Attempt) (Outcome, time.Duration, error) {
 	one, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
+	begin := d.Now()
 	o := d.send(one, a)
+	took := d.Now().Sub(begin)
 	if ctx.Err() != nil {
-		return o, ctx.Err() // we stopped, the receiver did not fail
+		return o, took, ctx.Err() // we stopped, the receiver did not fail
 	}
-	return o, wrap(d.Queue.Record(ctx, a, o), "record an attempt of %s", a.EventID)
+	return o, took, wrap(d.Queue.Record(ctx, a, o), "record an attempt of %s", a.EventID)
 }
 
 func (d *Dispatcher) send(ctx context.Context, a Attempt) Outcome {

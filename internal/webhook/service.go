@@ -10,7 +10,8 @@ import (
 
 // Store stores webhooks. A webhook of another wallet is CodeNotFound.
 type Store interface {
-	// Create stores a webhook, unless its owner has MaxPerWallet already.
+	// Create stores a webhook, unless its owner has MaxPerWallet already, or has neither
+	// a name nor a paid order.
 	Create(ctx context.Context, w Webhook) (Webhook, error)
 
 	// List returns the webhooks of a wallet without secrets, oldest first.

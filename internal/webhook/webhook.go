@@ -7,9 +7,9 @@
 // and its owner is told by an event.
 //
 // Hosts are not trusted: one that hangs must not delay the others. One node at a time
-// sends to a host, for a short turn with few parallel requests; the pause of a host that
-// does not respond grows each time, and hosts without a recent response have separate
-// slots.
+// sends to a host, for a short turn with few parallel requests. The pause of a host that
+// does not respond grows each time, and hosts without a recent quick response have
+// separate slots. Owners take turns, and each has few slots at a time.
 package webhook
 
 import (

@@ -18,12 +18,11 @@ type Aliases interface {
 	DueAliases(ctx context.Context, limit int) ([]string, error)
 
 	// Alias returns an alias, or CodeNotFound.
-	Alias(ctx context.Context, name deed.Name, host string) (dnszone.Alias, error)
+	Alias(ctx context.Context, name deed.Name, host string) (Alias, error)
 
-	// SetAlias stores an alias, unless its target has changed since, and when it is
-	// looked up again. If its addresses or TTL have changed, the zone is served
-	// with them.
-	SetAlias(ctx context.Context, name deed.Name, a dnszone.Alias, next time.Time) error
+	// SetAlias stores an alias, unless its target has changed since. If its addresses
+	// or TTL have changed, the zone is served with them.
+	SetAlias(ctx context.Context, name deed.Name, a Alias) error
 }
 
 // Limits of what a resolver may say about a target.
@@ -31,7 +30,53 @@ const (
 	minAliasInterval = time.Minute // between two lookups, however small the TTL is
 	maxAliasInterval = time.Hour
 	maxAliasAddrs    = 16 // of IPv4 and IPv6 together
+
+	// aliasQuietTime is how long the addresses must stay the same until they are looked
+	// up as often as at first.
+	aliasQuietTime = 2 * time.Hour
 )
+
+// An Alias is an alias with what decides when its target is looked up.
+type Alias struct {
+	dnszone.Alias
+	Changed  time.Time // the last time it was served with other addresses or a smaller TTL
+	Changes  int       // how often, without aliasQuietTime in between
+	Failures int       // consecutive lookups that failed
+	Next     time.Time // the next lookup
+}
+
+// answered returns the alias after a lookup. Each change costs a new serial and
+// signatures, for which nobody pays, so the interval doubles with each. With the same
+// addresses only a smaller TTL is a change, because the TTL in the cache of a resolver
+// is a different one each time.
+func (a Alias) answered(addrs []netip.Addr, ttl time.Duration, now time.Time) Alias {
+	ttl = min(max(ttl, minAliasInterval), maxAliasInterval)
+	if now.Sub(a.Changed) >= aliasQuietTime {
+		a.Changes = 0
+	}
+	addrs = usableAddresses(addrs)
+	seconds := int(ttl / time.Second)
+	if !slices.Equal(addrs, a.Addresses) || seconds < a.TTL {
+		if !a.Changed.IsZero() { // the first addresses are no change
+			a.Changes++
+		}
+		a.Addresses, a.TTL, a.Changed = addrs, seconds, now
+	}
+	a.Failures, a.Next = 0, now.Add(max(ttl, aliasInterval(a.Changes)))
+	return a
+}
+
+// failed returns the alias after a lookup without an answer: the interval doubles, so that
+// targets that never answer leave time for the others.
+func (a Alias) failed(now time.Time) Alias {
+	a.Next = now.Add(aliasInterval(a.Failures))
+	a.Failures++
+	return a
+}
+
+// aliasInterval returns the interval between two lookups after consecutive changes or
+// failures.
+func aliasInterval(n int) time.Duration { return min(minAliasInterval<<min(n, 10), maxAliasInterval) }
 
 // AliasUpdater looks up the targets of ALIAS records when their TTL has ended. Fill
 // every field.
@@ -57,11 +102,12 @@ func (u *AliasUpdater) Advance(ctx context.Context, id string) error {
 		return err
 	}
 	addrs, ttl, failed := u.Lookup(ctx, a.Target)
-	ttl = min(max(ttl, minAliasInterval), maxAliasInterval)
-	if failed == nil {
-		a.Addresses, a.TTL = usableAddresses(addrs), int(ttl/time.Second)
+	if failed != nil {
+		a = a.failed(u.Now())
+	} else {
+		a = a.answered(addrs, ttl, u.Now())
 	}
-	if err := u.Aliases.SetAlias(ctx, deed.Name(name), a, u.Now().Add(ttl)); err != nil {
+	if err := u.Aliases.SetAlias(ctx, deed.Name(name), a); err != nil {
 		return err
 	}
 	if failed != nil {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
-import { axe, base, button, openPage, picture, signIn, test } from './lib.mjs'
+import { axe, base, button, buyName, newAccount, newName, openPage, picture, signIn, test } from './lib.mjs'
 
 test('webhooks and the calendar: add, test, new secret, delete', async () => {
-  const { page, context, errors } = await openPage()
+  const account = newAccount()
+  await buyName(account, newName()) // webhooks are for owners
+  const { page, context, errors } = await openPage({ account })
   const failed = []
   page.on('response', (r) => r.status() >= 400 && failed.push(r.url()))
   await signIn(page, '/app/account')
   await button(page, 'New address of the calendar').and(page.locator(':enabled')).waitFor()
   await page.waitForLoadState('networkidle')
-  assert.deepEqual(failed, [], 'an account without anything is no error')
+  assert.deepEqual(failed, [], 'an account without webhooks is no error')
   await page.getByLabel('Address of a webhook').fill('http://example.com/hook')
   await button(page, 'Add a webhook').click()
   await page.getByRole('alert').waitFor() // only https

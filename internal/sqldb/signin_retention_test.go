@@ -1,0 +1,95 @@
+package sqldb_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
+)
+
+const day = 24 * time.Hour
+
+// A used token ends its family for a week, and an expired one is reported as such for 30
+// days. Then both are deleted, like those that were ended.
+func TestTokensAreDeleted(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		clock := noon
+		s := sqldb.NewSessions(db, func() time.Time { return clock })
+		signIn := func(id string, after time.Duration) {
+			t.Helper()
+			clock = noon.Add(after)
+			ses := session("n"+id, "f"+id, id)
+			ses.Refresh, ses.NonceEnds = refresh(id, clock), clock.Add(signin.NonceLifetime)
+			if _, err := s.CreateSession(t.Context(), ses); err != nil {
+				t.Fatal(err)
+			}
+		}
+		use := func(from, to string, want deed.Code) {
+			t.Helper()
+			if got := rotate(t, s, from, to, clock); got != want {
+				t.Errorf("%s after %s: got %q, want %q", from, clock.Sub(noon), got, want)
+			}
+		}
+		stored := func(want string) {
+			t.Helper()
+			if n, err := db.Text(t.Context(), `SELECT count(*) FROM refresh_tokens`); err != nil || n != want {
+				t.Errorf("after %s: %s tokens are stored, %v, want %s", clock.Sub(noon), n, err, want)
+			}
+		}
+		signIn("a", 0)
+		signIn("b", 0)
+		signIn("c", 0)
+		use("a", "a1", "")
+		use("b", "b1", "")
+		signIn("d", 6*day)
+		stored("6")
+		use("b", "b2", deed.CodeTokenInvalid)  // it was used within the week,
+		use("b1", "b2", deed.CodeTokenInvalid) // so its family has ended
+		signIn("e", 7*day)
+		stored("5") // without a and b
+		use("a", "a2", deed.CodeTokenInvalid)
+		use("a1", "a2", "") // it goes on
+		signIn("f", 59*day)
+		use("c", "c1", deed.CodeTokenExpired)
+		stored("5") // c, a2, d, e, f
+		signIn("g", 60*day)
+		use("c", "c1", deed.CodeTokenInvalid)
+	})
+}
+
+// A wallet has a limited number of sessions: with one more, the one that was refreshed the
+// longest time ago ends.
+func TestSessionsOfAWalletAreLimited(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		clock := noon
+		s := sqldb.NewSessions(db, func() time.Time { return clock })
+		for i := range signin.MaxSessions {
+			ses := session(fmt.Sprint("n", i), fmt.Sprint("f", i), fmt.Sprint("h", i))
+			ses.Refresh.Issued = noon.Add(time.Duration(i) * time.Second)
+			if _, err := s.CreateSession(t.Context(), ses); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clock = noon.Add(time.Hour)
+		if got := rotate(t, s, "h0", "h0x", clock); got != "" {
+			t.Fatalf("with all sessions: got %q", got)
+		}
+		last := session("last", "last", "last")
+		last.Refresh = refresh("last", clock)
+		if _, err := s.CreateSession(t.Context(), last); err != nil {
+			t.Fatal(err)
+		}
+		for hash, want := range map[string]deed.Code{"h0x": "", "h1": deed.CodeTokenInvalid, "h2": "", "last": ""} {
+			if got := rotate(t, s, hash, hash+"y", clock); got != want {
+				t.Errorf("%s: got %q, want %q", hash, got, want)
+			}
+		}
+		if n, err := s.RevokeWallet(t.Context(), wallet, clock); err != nil || n != signin.MaxSessions {
+			t.Errorf("got %d sessions, %v, want %d", n, err, signin.MaxSessions)
+		}
+	})
+}
