@@ -11,6 +11,9 @@ import (
 // Create one with ParseWallet.
 type Wallet string
 
+// ZeroWallet is the address that nobody has the key of.
+const ZeroWallet Wallet = "0x0000000000000000000000000000000000000000"
+
 // ParseWallet parses an address in one letter case, or in mixed case with a correct
 // checksum (EIP-55): a wrong checksum means a typo.
 func ParseWallet(s string) (Wallet, error) {

@@ -30,14 +30,13 @@ func walletOrNone(s string) error {
 		return nil
 	}
 	w, err := deed.ParseWallet(s)
-	if err == nil && w == zeroWallet {
+	if err == nil && w == deed.ZeroWallet {
 		return errors.New("it is the zero address, whose key nobody has")
 	}
 	return err
 }
 
-// zeroWallet is the address that tokens are sent to when they are destroyed.
-const zeroWallet deed.Wallet = "0x0000000000000000000000000000000000000000"
+// deed.ZeroWallet is the address that tokens are sent to when they are destroyed.
 
 func walletFactories(s string) error {
 	if s == "auto" {

@@ -212,6 +212,12 @@ func TestBatchImportRollback(t *testing.T) {
 		if got := read[api.ZoneChanged](t, first); got.Count != 2 || got.Revision <= made.Revision {
 			t.Errorf("got %+v", got)
 		}
+		paid := header
+		header = s.promise(owner, 2*change).header(t)
+		if same := read[api.ZoneChanged](t, imported()); same.Count != 0 || same.Price != "0.00" {
+			t.Errorf("a payment for an import that changes nothing: got %+v", same)
+		}
+		header = paid
 		if again := imported(); again.body != first.body {
 			t.Errorf("again: got %d %s", again.status, again.body)
 		}
@@ -269,6 +275,9 @@ func TestZoneFollowsLifecycle(t *testing.T) {
 		if at(50); answers() != 0 {
 			t.Error("a name in redemption resolves")
 		}
+		token := s.bearer(t, owner)
+		s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"www","value":"192.0.2.1"}`, token, "").expect(t, 400, deed.CodeValidation)
+		s.dnsCall(t, "DELETE", "/dns/first.com/"+bought.DNSRecords[0].ID, "", token, "").expect(t, 400, deed.CodeValidation)
 		if got := s.renew(t, "first.com", 1, s.promise(owner, mustUSDC(t, s.domain(t, "first.com").Grace.Price)).header(t)); got.status != 200 || answers() != 1 {
 			t.Errorf("restored: got %d %s, and %d answers", got.status, got.body, answers())
 		}

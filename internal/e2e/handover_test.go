@@ -26,6 +26,7 @@ func TestHandOverInvalidatesAuthCode(t *testing.T) {
 		token, heir := s.bearer(t, s.bought(t, "first.com")), newAccount(t)
 		s.pass(t, 61*day) // by now a transfer is allowed
 		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
+		s.do(t, "PUT", "/domains/first.com/owner", fmt.Sprintf(`{"walletAddress":%q}`, deed.ZeroWallet), "Authorization", token).expect(t, 400, deed.CodeValidation)
 		if d := read[api.Domain](t, s.handOver(t, token, heir)); !d.Locked || d.WalletAddress != string(heir.wallet) {
 			t.Errorf("got %+v", d)
 		}

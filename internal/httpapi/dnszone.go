@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -187,6 +188,10 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 		}
 	}
 	out, err := s.Payments.Buy(r.Context(), in.Request(), s.checkout(c.pay))
+	if errors.Is(err, zone.ErrUnchanged) { // by somebody else's change meanwhile
+		change, z, err := s.Zones.PlanImport(r.Context(), in)
+		return s.replyUnchanged(w, z, change, err)
+	}
 	return s.replyChanged(w, r, c, out, err)
 }
 
@@ -266,6 +271,10 @@ func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) err
 		}
 	}
 	out, err := s.Payments.Buy(r.Context(), back.Request(), s.checkout(c.pay))
+	if errors.Is(err, zone.ErrUnchanged) {
+		change, z, err := s.Zones.PlanRollback(r.Context(), back)
+		return s.replyUnchanged(w, z, change, err)
+	}
 	return s.replyChanged(w, r, c, out, err)
 }
 

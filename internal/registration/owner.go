@@ -127,6 +127,9 @@ func (s *Service) HandOver(ctx context.Context, who deed.Wallet, name deed.Name,
 		if to == who {
 			return deed.Invalid("walletAddress", "%s has the name already", who)
 		}
+		if to == deed.ZeroWallet {
+			return deed.Invalid("walletAddress", "nobody has the key of %s: the name would be lost", to)
+		}
 		actions, err := s.Names.CountActions(ctx, r.Reference)
 		if err != nil {
 			return fmt.Errorf("count the actions on %s: %w", name, err)

@@ -39,7 +39,7 @@ func (in Import) Request() order.Request {
 // PlanImport returns the change that the import results in, and the zone it is
 // based on. A change without ops is a no-op.
 func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dnszone.Zone, error) {
-	z, err := s.Zone(ctx, in.By, in.Name)
+	z, err := s.changeable(ctx, in.By, in.Name)
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}
@@ -92,7 +92,7 @@ func (r Rollback) Request() order.Request {
 // PlanRollback returns the change that the rollback results in, and the zone it is
 // based on.
 func (s *Service) PlanRollback(ctx context.Context, r Rollback) (dnszone.Change, dnszone.Zone, error) {
-	z, err := s.Zone(ctx, r.By, r.Name)
+	z, err := s.changeable(ctx, r.By, r.Name)
 	if err != nil {
 		return dnszone.Change{}, z, err
 	}

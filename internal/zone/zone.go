@@ -3,10 +3,9 @@
 // A change is data. Service is an order.Kind: Quote validates the change on a copy of
 // the zone, ownership first, then the DNS rules. Its price is collected, with the
 // change stored beside the payment. Once the payment has settled, one transaction of
-// Advance applies the change,
-// raises the serial and consumes the payment. If a concurrent change has made it
-// impossible, the payment is refunded. Publishing comes last and never undoes a
-// change.
+// Advance applies the change, raises the serial and consumes the payment. If a concurrent
+// change has made it impossible, the payment is refunded. Publishing comes last and never
+// undoes a change.
 package zone
 
 import (
@@ -93,9 +92,25 @@ func (s *Service) zone(ctx context.Context, name deed.Name) (dnszone.Zone, error
 	return z, nil
 }
 
+// changeable returns a zone to its owner, who wants to change it. A name that is in
+// redemption, or about to be deleted, is not served.
+func (s *Service) changeable(ctx context.Context, who deed.Wallet, name deed.Name) (dnszone.Zone, error) {
+	z, err := s.Zone(ctx, who, name)
+	if err != nil {
+		return z, err
+	}
+	switch phase, _ := lifecycle.PhaseAt(z.Expires, s.Grace(name.TLD()), s.RegistryNow()); phase {
+	case lifecycle.PhaseRedemption:
+		return z, deed.Invalid("domain", "%s is in redemption, and is not served: renew it first", name)
+	case lifecycle.PhasePendingDelete:
+		return z, deed.Invalid("domain", "%s is about to be deleted, and is not served", name)
+	}
+	return z, nil
+}
+
 // Try checks whether the change could be applied now. It changes nothing.
 func (s *Service) Try(ctx context.Context, c dnszone.Change) error {
-	z, err := s.zone(ctx, c.Zone)
+	z, err := s.changeable(ctx, c.By, c.Zone)
 	if err != nil {
 		return err
 	}
@@ -114,6 +129,10 @@ func (s *Service) Sells() []order.PurchaseKind {
 // Complete implements order.Kind: there is nothing to fill in.
 func (s *Service) Complete(p order.Purchase) order.Purchase { return p }
 
+// ErrUnchanged is the error of an import or a rollback that leaves the zone as it is, and
+// costs nothing.
+var ErrUnchanged = deed.Errorf(deed.CodeValidation, "the zone has these records already: nothing is to be paid")
+
 // Quote implements order.Kind. The change of an import or a rollback is planned here.
 // It fails with CodeNotFound, CodeOwnershipDenied or CodeValidation.
 func (s *Service) Quote(ctx context.Context, r order.Request) (order.Quote, order.Purchase, error) {
@@ -128,6 +147,9 @@ func (s *Service) Quote(ctx context.Context, r order.Request) (order.Quote, orde
 	}
 	if err != nil {
 		return order.Quote{}, r.Purchase, err
+	}
+	if c.Count() == 0 {
+		return order.Quote{}, r.Purchase, ErrUnchanged
 	}
 	full := r.Purchase
 	full.Change = s.withIDs(c)
