@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -8,6 +10,10 @@ import (
 
 // A service whose terminal is closed ends as on SIGTERM.
 func TestHangupStopsGracefully(t *testing.T) {
+	// If this process ignores the signal, as under nohup, what it starts would, too.
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	n := start(t, t.TempDir())
 	if err := n.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/registrar"
 )
@@ -38,8 +37,8 @@ func (m *interruptedManager) SetNameservers(ctx context.Context, name deed.Name,
 // openUnsigned returns the owner of a name whose DS is due.
 func openUnsigned(t *testing.T, s *env) *mover {
 	m := openMover(t, s)
-	read[api.Domain](t, m.put("nameservers", away))
-	read[api.Domain](t, m.put("nameservers", home)) // the DS was removed, and the move is canceled
+	delegated(t, m.put("nameservers", away))
+	delegated(t, m.put("nameservers", home)) // the DS was removed, and the move is canceled
 	m.is("before", m.domain(t, "first.com"), "ns1.deed.example", "", 0)
 	m.ds.Now = s.clock.Now
 	m.ds.Ready = func(context.Context, deed.Name, time.Duration) (bool, error) { return true, nil }
@@ -51,7 +50,7 @@ func openUnsigned(t *testing.T, s *env) *mover {
 func TestOwnerMovesWhileTheDSIsPublished(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		m := openUnsigned(t, s)
-		m.ds.Manager = &interruptedManager{Manager: s.registry, before: func() { read[api.Domain](t, m.put("nameservers", away)) }}
+		m.ds.Manager = &interruptedManager{Manager: s.registry, before: func() { delegated(t, m.put("nameservers", away)) }}
 		if err := m.ds.Advance(t.Context(), "first.com"); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +67,7 @@ func TestDSIsPublishedWhileTheOwnerMoves(t *testing.T) {
 				t.Error(err)
 			}
 		}}
-		read[api.Domain](t, m.put("nameservers", away))
+		delegated(t, m.put("nameservers", away))
 		m.is("moved", m.due(25*time.Hour), "ns1.example.net", "", 0)
 	})
 }

@@ -98,6 +98,8 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, err == nil && h.Reference != "" && h.Reference != was.Reference:
 		err = l.absent(ctx, was, err, now) // or it was registered again, under another order
+	case ctx.Err() != nil:
+		return ctx.Err() // we stop
 	case err != nil:
 		l.Log.Warn("a name cannot be compared with its registry, and is tried again", "registrar", was.Backend, "domain", string(was.Name), "cause", err.Error())
 		_, err = l.Names.UpdateRegistration(ctx, was, was, nil, now.Add(registryRetryDelay))
