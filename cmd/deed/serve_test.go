@@ -285,7 +285,7 @@ func TestStartFailsWithAReason(t *testing.T) {
 		says string
 	}{
 		"port taken":        {[]string{"--listen", taken.Addr().String()}, "address already in use"},
-		"no data folder":    {[]string{"--data", filepath.Join(file, "below")}, "data folder"},
+		"no data folder":    {[]string{"--data", filepath.Join(file, "below")}, "data: make the folder"},
 		"chain port taken":  {[]string{"--chain-listen", taken.Addr().String()}, "address already in use"},
 		"another chain":     {[]string{"--chain-id", "8453"}, "chain.rpc_url"},
 		"no such database":  {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},

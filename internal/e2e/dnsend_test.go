@@ -12,15 +12,15 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// An expired name rejects changes before the lifecycle job has run; no payment is
-// requested or taken.
+// A name that is not served any more rejects changes, also before the lifecycle job has
+// recorded its end; no payment is requested or taken.
 func TestChangeAfterExpiry(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		ends := s.domain(t, "first.com").ExpiresAt.AddDate(0, 0, s.api.Catalog.GraceDays("com")+lifecycle.RedemptionDays+lifecycle.PendingDeleteDays)
 		s.pass(t, ends.Sub(s.clock.Now())-time.Minute)
 		token := s.bearer(t, owner)
-		s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"x","value":"192.0.2.1"}`, token, "").expect(t, 402, deed.CodePaymentRequired)
+		s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"x","value":"192.0.2.1"}`, token, "").expect(t, 400, deed.CodeValidation)
 		s.clock.advance(2 * time.Minute) // without running the lifecycle job
 		token = s.bearer(t, owner)
 		for path, body := range map[string]string{
