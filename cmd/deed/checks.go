@@ -36,8 +36,6 @@ func walletOrNone(s string) error {
 	return err
 }
 
-// deed.ZeroWallet is the address that tokens are sent to when they are destroyed.
-
 func walletFactories(s string) error {
 	if s == "auto" {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/registration"
 )
 
@@ -73,13 +74,13 @@ func refundCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && dust != "":
-				return errors.New("an order ID and --dust cannot be used together")
+				return cli.Usage(errors.New("an order ID and --dust cannot be used together"))
 			case len(args) == 1:
 				return act(cmd, "refund", args)
 			case dust != "":
 				return act(cmd, "refund-dust", []string{dust})
 			}
-			return errors.New("an order ID or --dust WALLET is required")
+			return cli.Usage(errors.New("an order ID or --dust WALLET is required"))
 		},
 	}
 	addFlags(cmd)

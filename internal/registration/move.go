@@ -51,7 +51,7 @@ func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 			return err
 		}
 	}
-	return deed.Invalid("nameservers", "the DS of %s changes at this moment: try again in a minute", name)
+	return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the DS of %s is being changed: try again in a moment", name), Retry: time.Second}
 }
 
 func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {

@@ -122,8 +122,8 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 	return err
 }
 
-// removeDS removes a DS that was set while the owner of the name changed its name servers,
-// so that nobody else removes it.
+// removeDS removes a DS that was set while the owner of the name changed its name servers:
+// the owner's change did not know of it.
 func removeDS(ctx context.Context, m registrar.Manager, name deed.Name) error {
 	if err := m.SetDS(ctx, name, nil); err != nil {
 		return fmt.Errorf("remove the DS of %s, whose name servers were changed meanwhile: %w", name, err)
