@@ -49,19 +49,17 @@ func ask(name string, qtype uint16) *dns.Msg {
 func exchange(t *testing.T, m *dns.Msg, addr string) *dns.Msg {
 	t.Helper()
 	c := dns.Client{Net: "tcp", Timeout: 30 * time.Second}
-	var r *dns.Msg
-	var err error
-	for range 50 {
-		if r, _, err = c.ExchangeContext(t.Context(), m, addr); err == nil {
+	deadline := time.Now().Add(2 * time.Minute)
+	for {
+		r, _, err := c.ExchangeContext(t.Context(), m, addr)
+		if err == nil {
 			return r
 		}
-		select {
-		case <-t.Context().Done():
-		case <-time.After(100 * time.Millisecond):
+		if t.Context().Err() != nil || time.Now().After(deadline) {
+			t.Fatalf("ask %s for %s: %v", addr, m.Question[0].String(), err)
 		}
+		time.Sleep(100 * time.Millisecond)
 	}
-	t.Fatalf("ask %s for %s: %v", addr, m.Question[0].String(), err)
-	return nil
 }
 
 // owner returns a client with test money.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 	_ "modernc.org/sqlite" // PowerDNS keeps its zones in a file of SQLite
@@ -117,7 +118,6 @@ func TestFleetFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, addr := range servers { // restored, as it was
-		// PowerDNS remembers for a while that the empty zone had no signatures.
 		waitFor(t, func() bool { return signs(t, "www."+domain, addr) })
 	}
 	inSync(t, c, domain, "embedded", "knot", "bind", "nsd", "pdns")
@@ -148,23 +148,22 @@ func inSync(t *testing.T, c *client.Client, domain string, want ...string) {
 		if seen, err = c.Propagation(t.Context(), domain); err != nil {
 			t.Fatal(err)
 		}
-		return !slices.ContainsFunc(seen.Servers, func(s api.ServerPropagation) bool { return !s.InSync })
+		return !slices.ContainsFunc(seen.Servers, func(s api.ServerPropagation) bool {
+			return !s.InSync || s.Serial != seen.Serial || s.LagSeconds != 0 || s.Error != ""
+		})
 	})
 	var names []string
 	for _, s := range seen.Servers {
 		names = append(names, s.Server)
-		if s.Serial != seen.Serial || s.LagSeconds != 0 || s.Error != "" {
-			t.Errorf("got %+v of serial %d", s, seen.Serial)
-		}
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }
 
-// sameAnswers compares what all servers say to one question, such as "www A".
-// Signatures are the same too: they were made once. What a server adds beyond
-// the answer is its own affair.
+// sameAnswers compares what all servers say to one question, such as "www A", and asks
+// again those that differ from the first: a server that loads a zone may fail, or serve
+// it without signatures for a moment.
 func sameAnswers(t *testing.T, domain, q string, servers []string) {
 	t.Helper()
 	host, kind, _ := strings.Cut(q, " ")
@@ -172,25 +171,37 @@ func sameAnswers(t *testing.T, domain, q string, servers []string) {
 	if host == "@" {
 		name = domain + "."
 	}
-	var want string
-	for i, addr := range servers {
-		r := exchange(t, ask(name, dns.StringToType[kind]), addr)
-		var lines []string
-		for _, rr := range r.Answer {
-			lines = append(lines, rr.String())
-		}
-		for _, rr := range r.Ns {
-			if r.Rcode != dns.RcodeSuccess || len(r.Answer) == 0 { // a proof or a referral
-				lines = append(lines, rr.String())
+	question := ask(name, dns.StringToType[kind])
+	deadline := time.Now().Add(3 * time.Minute)
+	for _, addr := range servers[1:] {
+		for {
+			got, want := answer(t, question, addr), answer(t, question, servers[0])
+			if got == want {
+				break
 			}
-		}
-		slices.Sort(lines)
-		got := fmt.Sprintf("%s aa=%t\n%s", dns.RcodeToString[r.Rcode], r.Authoritative, strings.Join(lines, "\n"))
-		if i == 0 {
-			want = got
-		}
-		if got != want {
-			t.Errorf("%s %s: %s says\n%s\n\nand the embedded server\n%s", domain, q, addr, got, want)
+			if time.Now().After(deadline) {
+				t.Errorf("%s %s: %s says\n%s\n\nand the embedded server\n%s", domain, q, addr, got, want)
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
+}
+
+// answer is what the server says to the question. Signatures are part of it: they were
+// made once. What a server adds beyond the answer is its own affair.
+func answer(t *testing.T, question *dns.Msg, addr string) string {
+	t.Helper()
+	r := exchange(t, question, addr)
+	var lines []string
+	for _, rr := range r.Answer {
+		lines = append(lines, rr.String())
+	}
+	for _, rr := range r.Ns {
+		if r.Rcode != dns.RcodeSuccess || len(r.Answer) == 0 { // a proof or a referral
+			lines = append(lines, rr.String())
+		}
+	}
+	slices.Sort(lines)
+	return fmt.Sprintf("%s aa=%t\n%s", dns.RcodeToString[r.Rcode], r.Authoritative, strings.Join(lines, "\n"))
 }

@@ -21,7 +21,7 @@ var ErrMissing = errors.New("not installed")
 
 const (
 	timeout     = time.Minute // for a server to start or stop, unless more is allowed
-	logTailSize = 8000        // bytes of a log that are shown
+	logTailSize = 2000        // bytes of a log that are shown
 )
 
 // A Daemon is a third-party DNS server, with all its files in its own directory.

@@ -148,6 +148,7 @@ guardian=no
 cache-ttl=0
 query-cache-ttl=0
 negquery-cache-ttl=0
+dnssec-key-cache-ttl=0
 loglevel=4
 `
 
