@@ -3,13 +3,16 @@ package chain_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/settle"
+	"deed.example/deed/internal/settle/chain"
 )
 
 // pauseOver is longer than we wait before we try again.
@@ -49,6 +52,29 @@ func TestHangingEndpoint(t *testing.T) {
 		env.proxy.repair()
 		env.settled(env.settleLater(s, env.pay("1")))
 	})
+}
+
+// An endpoint that closes a connection instead of answering its second request, as it
+// may do with one that was idle, is asked again, and not taken for broken.
+func TestClosedIdleConnection(t *testing.T) {
+	var calls, closed atomic.Int64
+	c := chain.Dial(otherChain(t, func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if calls.Add(1)%4 == 0 { // the first calls verify the endpoint
+				closed.Add(1)
+				panic(http.ErrAbortHandler)
+			}
+			h.ServeHTTP(w, r)
+		})
+	}))
+	for range 10 {
+		if err := c.Ping(t.Context(), network.EmbeddedChainID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if closed.Load() == 0 || c.Failures() != 0 {
+		t.Errorf("got %d failures with %d connections closed", c.Failures(), closed.Load())
+	}
 }
 
 // A transaction is not believed before it is deep enough, and when its block

@@ -49,6 +49,9 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
 	}
 	req.Header.Set("Content-Type", "application/json")
+	// Every call may be made twice. With this key, which is not sent, a request on a
+	// connection that the endpoint has closed meanwhile is repeated on another.
+	req.Header["Idempotency-Key"] = nil
 	c.endpoints.calls.Add(1)
 	res, err := c.endpoints.http.Do(req)
 	if err != nil {

@@ -107,6 +107,7 @@ func (s *Signer) call(ctx context.Context, out any, method string, params ...any
 		return errors.New("the address of the signer is malformed")
 	}
 	req.Header.Set("Content-Type", "application/json")
+	req.Header["Idempotency-Key"] = nil // not sent: it allows a repetition when the signer has closed an idle connection
 	res, err := s.http.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s of the signer: %w", method, urlerror.Cause(err))
