@@ -40,12 +40,12 @@ func pack(t *testing.T, m *dns.Msg) []byte {
 // response may be more than ten times as long as its query.
 func (h *testPrimary) send(t *testing.T, network string, raw []byte) *dns.Msg {
 	t.Helper()
-	c, err := dns.DialTimeout(network, h.addr, 10*time.Second)
+	c, err := dns.DialTimeout(network, h.addr, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Write(raw); err != nil {
@@ -98,7 +98,7 @@ func TestUnauthenticatedConnectionsAreClosed(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil { // less than a secondary may be idle
+		if err := c.SetDeadline(time.Now().Add(patience)); err != nil { // less than a secondary may be idle
 			t.Fatal(err)
 		}
 		if _, err := c.Write(raw); err != nil {

@@ -25,7 +25,7 @@ type source interface {
 // that it cannot be held open. A transfer that fails midway cannot be repaired: the
 // connection is closed, and the secondary retries.
 func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
-	x := &exchange{w: w, r: r, now: s.Now, nsid: s.NSID}
+	x := &exchange{w: w, r: r, now: s.Now, nsid: s.NSID, idle: s.IdleTimeout}
 	err := s.admit(x)
 	if x.open {
 		err = s.serve(x)

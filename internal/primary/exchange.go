@@ -24,7 +24,8 @@ type exchange struct {
 	r    *dns.Msg
 	now  func() time.Time
 	nsid string
-	open bool // whether the connection stays open after the response
+	idle time.Duration // that a connection may be
+	open bool          // whether the connection stays open after the response
 }
 
 // udp reports whether the response must fit into one packet.
@@ -64,7 +65,7 @@ func (x *exchange) options(asked *dns.OPT) (list []dns.EDNS0) {
 		case o.Option() == dns.EDNS0NSID && x.nsid != "":
 			list = append(list, &dns.EDNS0_NSID{Code: dns.EDNS0NSID, Nsid: hex.EncodeToString([]byte(x.nsid))})
 		case o.Option() == dns.EDNS0TCPKEEPALIVE && x.open && !x.udp():
-			list = append(list, &dns.EDNS0_TCP_KEEPALIVE{Code: dns.EDNS0TCPKEEPALIVE, Timeout: uint16(idleTimeout / (100 * time.Millisecond))})
+			list = append(list, &dns.EDNS0_TCP_KEEPALIVE{Code: dns.EDNS0TCPKEEPALIVE, Timeout: uint16(x.idle / (100 * time.Millisecond))})
 		}
 	}
 	return list

@@ -1,6 +1,7 @@
 package primary
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,6 @@ import (
 const (
 	maxUDP       = 64 // concurrent queries over UDP; any above it are dropped
 	udpSize      = 4096
-	readTimeout  = 5 * time.Second  // for the first query of a connection
-	idleTimeout  = 30 * time.Second // between two queries
 	storeTimeout = 10 * time.Second // for reading one zone
 )
 
@@ -33,6 +32,9 @@ type Server struct {
 	Allow []netip.Prefix
 
 	NSID string // identifies this node to peers that ask; at most 64 bytes, or empty
+
+	ReadTimeout time.Duration // for the first query of a connection; 0: 5 s
+	IdleTimeout time.Duration // between two queries; 0: 30 s
 
 	Now func() time.Time
 	Log *slog.Logger
@@ -53,6 +55,7 @@ func (s *Server) Listen(address string) error {
 	if err != nil {
 		return fmt.Errorf("listen for secondaries: %w", err)
 	}
+	s.ReadTimeout, s.IdleTimeout = cmp.Or(s.ReadTimeout, 5*time.Second), cmp.Or(s.IdleTimeout, 30*time.Second)
 	s.listener = newListener(l)
 	s.slots = make(chan struct{}, maxUDP)
 	s.tcp, s.udp = s.configure(), s.configure()
@@ -89,8 +92,8 @@ func bind(address string) (net.Listener, net.PacketConn, error) {
 func (s *Server) configure() *dns.Server {
 	return &dns.Server{
 		UDPSize:       udpSize,
-		ReadTimeout:   readTimeout,
-		IdleTimeout:   func() time.Duration { return idleTimeout },
+		ReadTimeout:   s.ReadTimeout,
+		IdleTimeout:   func() time.Duration { return s.IdleTimeout },
 		TsigProvider:  newKeyring(s.Keys...),
 		MsgAcceptFunc: accept,
 	}

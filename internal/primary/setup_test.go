@@ -42,13 +42,17 @@ type testPrimary struct {
 	answers map[string]int // guarded by mu
 }
 
+// patience is how long a test waits on a busy machine. The primary waits for longer, so
+// that it is never what closes a connection.
+const patience = 2 * time.Minute
+
 // open starts a primary; the peers in allow need no signature.
 func open(t *testing.T, allow ...netip.Prefix) *testPrimary {
 	t.Helper()
 	h := &testPrimary{memory: newMemory(), answers: map[string]int{}}
 	h.catalog = &primary.Catalog{Origin: catalog, Store: h.memory}
 	h.server = &primary.Server{
-		Store: h.memory, Catalog: h.catalog, Keys: []primary.Key{key(t)}, Allow: allow, NSID: "ams1",
+		Store: h.memory, Catalog: h.catalog, Keys: []primary.Key{key(t)}, Allow: allow, NSID: "ams1", ReadTimeout: patience * 2, IdleTimeout: patience * 2,
 		Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		Observe: func(answer string) {
 			h.mu.Lock()
@@ -68,7 +72,7 @@ func open(t *testing.T, allow ...netip.Prefix) *testPrimary {
 func (h *testPrimary) close(t *testing.T) {
 	t.Helper()
 	h.closed.Do(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := h.server.Close(ctx); err != nil {
 			t.Error(err)
@@ -106,7 +110,7 @@ var secrets = map[string]string{keyName + ".": secret}
 // ask sends one query to the primary and returns its first response.
 func (h *testPrimary) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
 	t.Helper()
-	c := &dns.Client{Net: network, TsigSecret: secrets, Timeout: 10 * time.Second}
+	c := &dns.Client{Net: network, TsigSecret: secrets, Timeout: patience}
 	r, _, err := c.Exchange(m, h.addr)
 	if err != nil {
 		t.Fatalf("%s %v: %v", network, m.Question, err)
@@ -118,7 +122,7 @@ func (h *testPrimary) ask(t *testing.T, network string, m *dns.Msg) *dns.Msg {
 // of messages. Every message must be signed when m is.
 func transfer(t *testing.T, addr string, m *dns.Msg) (rrs []dnszone.RR, messages int) {
 	t.Helper()
-	tr := &dns.Transfer{ReadTimeout: 10 * time.Second}
+	tr := &dns.Transfer{ReadTimeout: patience}
 	if m.IsTsig() != nil {
 		tr.TsigSecret = secrets
 	}

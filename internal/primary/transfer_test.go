@@ -88,7 +88,7 @@ func TestAXFRIsConsistent(t *testing.T) {
 		}
 		return others
 	})
-	tr := &dns.Transfer{TsigSecret: secrets, ReadTimeout: 10 * time.Second}
+	tr := &dns.Transfer{TsigSecret: secrets, ReadTimeout: patience}
 	parts, err := tr.In(signed(question("example.com.", dns.TypeAXFR)), h.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		conns = append(conns, c)
 	}
 	last := conns[len(conns)-1]
-	if err := last.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil { // less than the primary waits for a question
+	if err := last.SetReadDeadline(time.Now().Add(patience)); err != nil { // less than the primary waits for a question
 		t.Fatal(err)
 	}
 	if _, err := last.Read(make([]byte, 1)); err != io.EOF {
@@ -233,7 +233,7 @@ func TestCloseAbortsTransfers(t *testing.T) {
 			t.Errorf("got %v, want the aborted transfer reported", err)
 		}
 	})
-	if err := c.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}
 	rest, err := io.Copy(io.Discard, c.Conn)
