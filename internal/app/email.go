@@ -39,5 +39,5 @@ func (a *App) emailRows() []worker.Rows {
 	if a.Emails == nil {
 		return nil
 	}
-	return []worker.Rows{{Name: "e-mail", Due: a.Emails.Due, Advance: a.Emails.Advance, Slots: 4}}
+	return []worker.Rows{{Name: "e-mail", Due: a.Emails.Due, Advance: a.Emails.Advance, Slots: 4, Timeout: 2 * mailer.Timeout}}
 }

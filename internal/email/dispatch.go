@@ -87,7 +87,7 @@ func (d *Dispatcher) Advance(ctx context.Context, owner string) error {
 	a := Attempt{N: o.N, Next: d.Now(), State: o.State}
 	if m, ok := d.message(o); ok {
 		err := d.Sender.Send(ctx, m)
-		if ctx.Err() != nil {
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err() // we stopped, the mail server did not fail: it is due again when the lease ends
 		}
 		a = o.after(err, d.Now())

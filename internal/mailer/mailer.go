@@ -25,8 +25,8 @@ import (
 	"deed.example/deed/internal/email"
 )
 
-// timeout is how long one message may take.
-const timeout = 30 * time.Second
+// Timeout is how long one message may take.
+const Timeout = 30 * time.Second
 
 // Mailer sends messages. Make one with New.
 type Mailer struct {
@@ -71,7 +71,7 @@ func New(c Config) (*Mailer, error) {
 
 // Send implements email.Sender.
 func (m *Mailer) Send(ctx context.Context, msg email.Message) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	c, err := m.connect(ctx)
 	if err != nil {

@@ -98,11 +98,11 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, err == nil && h.Reference != "" && h.Reference != was.Reference:
 		err = l.absent(ctx, was, err, now) // or it was registered again, under another order
-	case ctx.Err() != nil:
+	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err() // we stop
 	case err != nil:
 		l.Log.Warn("a name cannot be compared with its registry, and is tried again", "registrar", was.Backend, "domain", string(was.Name), "cause", err.Error())
-		_, err = l.Names.UpdateRegistration(ctx, was, was, nil, now.Add(registryRetryDelay))
+		_, err = l.Names.UpdateRegistration(context.WithoutCancel(ctx), was, was, nil, now.Add(registryRetryDelay)) // the registry may have taken all the time
 	default:
 		err = l.update(ctx, was, h, now)
 	}

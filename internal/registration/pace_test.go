@@ -69,6 +69,34 @@ func (s nameRows) UpdateRegistration(_ context.Context, was, _ lifecycle.Registr
 	return true, nil
 }
 
+// slowRegistry does not answer.
+type slowRegistry struct{ registrar.Manager }
+
+func (slowRegistry) Holding(ctx context.Context, _ deed.Name) (lifecycle.Holding, error) {
+	<-ctx.Done()
+	return lifecycle.Holding{}, ctx.Err()
+}
+
+// A name whose registry is too slow is tried again later, and not at once; when the node
+// stops, nothing is known of the registry.
+func TestSlowRegistryIsAskedLater(t *testing.T) {
+	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	clock := func() time.Time { return start }
+	for ctx, later := range map[context.Context]bool{late: true, stopped: false} {
+		rows := nameRows{now: clock, next: map[string][]time.Time{"slow": {start}}}
+		life := &registration.Lifecycle{Names: rows, Manager: slowRegistry{}, Grace: func(deed.TLD) int { return 30 }, Now: clock, Log: slog.New(slog.DiscardHandler)}
+		if err := life.Advance(ctx, string(nameOf("slow", 0))); (err == nil) != later {
+			t.Errorf("got %v", err)
+		}
+		if next := rows.next["slow"][0]; next.After(start) != later {
+			t.Errorf("it is due at %s, want later: %t", next, later)
+		}
+	}
+}
+
 // However many names are due at once, a registry is asked as often as it allows and no
 // more, each name once; a restart begins nothing anew, and another registry does not
 // wait.

@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/miekg/dns"
@@ -39,14 +40,20 @@ func (c Client) Lookup(ctx context.Context, host string) ([]netip.Addr, time.Dur
 	if err != nil {
 		return nil, 0, err
 	}
+	kinds := []uint16{dns.TypeA, dns.TypeAAAA}
+	responses, errs := make([]*dns.Msg, len(kinds)), make([]error, len(kinds))
+	var wg sync.WaitGroup
+	for i, kind := range kinds {
+		wg.Go(func() { responses[i], errs[i] = c.ask(ctx, servers, host, kind) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, 0, err
+	}
 	var all []netip.Addr
 	ttl := negativeTTL
-	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
-		r, err := c.ask(ctx, servers, host, kind)
-		if err != nil {
-			return nil, 0, err
-		}
-		addrs, valid := addresses(r, host, kind)
+	for i, kind := range kinds {
+		addrs, valid := addresses(responses[i], host, kind)
 		if len(addrs) > 0 {
 			ttl = min(ttl, valid)
 			if len(all) == 0 {

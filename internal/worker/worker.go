@@ -9,6 +9,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -23,7 +24,7 @@ import (
 const (
 	pollInterval = 500 * time.Millisecond
 	defaultSlots = 16               // rows advanced concurrently
-	rowTimeout   = 15 * time.Second // to advance one row
+	rowTimeout   = 15 * time.Second // to advance one row, by default
 )
 
 // Rows is a kind of row that the worker advances.
@@ -31,8 +32,9 @@ type Rows struct {
 	Name    string
 	Due     func(ctx context.Context, limit int) ([]string, error)
 	Advance func(ctx context.Context, id string) error
-	Slots   int  // rows advanced concurrently; 0 means 16
-	Paced   bool // nobody waits for them: only one batch is advanced at a time
+	Slots   int           // rows advanced concurrently; 0 means 16
+	Timeout time.Duration // to advance one row; 0 means 15 s
+	Paced   bool          // nobody waits for them: only one batch is advanced at a time
 }
 
 // A Task runs periodically.
@@ -114,7 +116,7 @@ func (l *Loop) advance(ctx context.Context, rows Rows, ids []string) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			one, cancel := context.WithTimeout(ctx, rowTimeout)
+			one, cancel := context.WithTimeout(ctx, cmp.Or(rows.Timeout, rowTimeout))
 			defer cancel()
 			l.report(rows.Name, id, rows.Advance(one, id))
 		})

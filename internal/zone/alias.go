@@ -2,6 +2,7 @@ package zone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -102,12 +103,15 @@ func (u *AliasUpdater) Advance(ctx context.Context, id string) error {
 		return err
 	}
 	addrs, ttl, failed := u.Lookup(ctx, a.Target)
-	if failed != nil {
-		a = a.failed(u.Now())
-	} else {
+	switch {
+	case failed == nil:
 		a = a.answered(addrs, ttl, u.Now())
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err() // we stopped, the target did not fail
+	default:
+		a = a.failed(u.Now())
 	}
-	if err := u.Aliases.SetAlias(ctx, deed.Name(name), a); err != nil {
+	if err := u.Aliases.SetAlias(context.WithoutCancel(ctx), deed.Name(name), a); err != nil { // the lookup may have taken all the time
 		return err
 	}
 	if failed != nil {
