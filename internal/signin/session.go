@@ -13,8 +13,9 @@ const (
 	RefreshLifetime = 30 * 24 * time.Hour
 )
 
-// MaxSessions is how many sessions a wallet may have at a time.
-const MaxSessions = 50
+// MaxSessions is how many sessions a wallet may have at a time. A script that signs in
+// whenever its access token ends, and never refreshes, has 720.
+const MaxSessions = 1000
 
 // A Nonce is a one-time value for one sign-in message: letters and digits only.
 type Nonce string

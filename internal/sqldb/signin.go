@@ -19,8 +19,8 @@ const (
 	expiredRetention = 30 * 24 * time.Hour
 
 	// usedRetention is how long used and ended refresh tokens are kept, to end the family
-	// of one that is used again.
-	usedRetention = 7 * 24 * time.Hour
+	// of one that is used again: at least as long as it would have been valid.
+	usedRetention = signin.RefreshLifetime
 
 	// sweepLimit is how many refresh tokens of either kind one sweep deletes at most.
 	sweepLimit = 5000

@@ -13,8 +13,9 @@ import (
 
 const day = 24 * time.Hour
 
-// A used token ends its family for a week, and an expired one is reported as such for 30
-// days. Then both are deleted, like those that were ended.
+// A used token ends its family for 30 days, which is at least until it would have
+// expired, and an expired one is reported as such for 30 days. Then both are deleted, like
+// those that were ended.
 func TestTokensAreDeleted(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		clock := noon
@@ -45,17 +46,18 @@ func TestTokensAreDeleted(t *testing.T) {
 		signIn("c", 0)
 		use("a", "a1", "")
 		use("b", "b1", "")
-		signIn("d", 6*day)
+		signIn("d", 29*day)
 		stored("6")
-		use("b", "b2", deed.CodeTokenInvalid)  // it was used within the week,
+		use("b", "b2", deed.CodeTokenInvalid)  // it was used within 30 days,
 		use("b1", "b2", deed.CodeTokenInvalid) // so its family has ended
-		signIn("e", 7*day)
-		stored("5") // without a and b
-		use("a", "a2", deed.CodeTokenInvalid)
-		use("a1", "a2", "") // it goes on
+		use("a1", "a2", "")
+		signIn("e", 30*day)
+		stored("6") // without a and b
+		use("a", "a3", deed.CodeTokenInvalid)
+		use("a2", "a3", "") // it goes on
 		signIn("f", 59*day)
 		use("c", "c1", deed.CodeTokenExpired)
-		stored("5") // c, a2, d, e, f
+		stored("6") // c, a2, a3, d, e, f
 		signIn("g", 60*day)
 		use("c", "c1", deed.CodeTokenInvalid)
 	})
