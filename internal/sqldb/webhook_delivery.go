@@ -153,8 +153,9 @@ func (s Webhooks) Prune(ctx context.Context) error {
 		return err
 	}
 	missed, err := s.DB.readColumn(ctx, `
-		SELECT DISTINCT d.webhook FROM webhook_deliveries d
-		 WHERE d.state = 'pending' AND (SELECT w.due_at FROM webhooks w WHERE w.id = d.webhook) IS NULL`)
+		SELECT DISTINCT d.webhook FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook
+		 WHERE d.state = 'pending' AND (w.due_at IS NULL OR w.due_at > d.next_at AND w.due_at > $1
+		   AND NOT EXISTS (SELECT 1 FROM webhook_hosts h WHERE h.host = w.host AND h.retry_at > $1))`, s.Now().Unix())
 	for _, id := range missed {
 		err = errors.Join(err, s.updateDue(ctx, id, 0))
 	}
