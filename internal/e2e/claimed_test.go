@@ -29,8 +29,9 @@ func (s *env) ordered(t *testing.T, header string) (p api.PendingOrder) {
 	return p
 }
 
-// From the moment that somebody has paid for a name until the job ends, nobody else is
-// offered it. Its buyer gets the same job again.
+// From the moment that somebody has paid for a name until the job ends, nobody else can
+// buy it. Its buyer gets an offer and the same job again, and so does a caller who may be
+// the buyer until it pays.
 func TestNameBeingBought(t *testing.T) {
 	const free, taken = "first.com 13.06, first.com 13.06", "first.com taken, first.com taken"
 	eachEnv(t, func(t *testing.T, s *env) {
@@ -46,13 +47,11 @@ func TestNameBeingBought(t *testing.T) {
 		}
 		const dryRun = `{"domain":"first.com","dryRun":true}`
 		for what, got := range map[string]answer{
-			"unpaid":               s.register(t, "first.com", ""),
-			"dry run":              s.do(t, "POST", "/domains/register", dryRun),
-			"dry run of the buyer": s.do(t, "POST", "/domains/register", dryRun, "Authorization", "Bearer "+s.tokens(t, a).Access),
-			"paid":                 s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)),
-			"paid too little":      s.register(t, "first.com", s.promise(s.buyer(t), comPrice-1).header(t)),
-			"transfer":             s.transfer(t, "first.com", "code", ""),
-			"transfer, paid":       s.transfer(t, "first.com", "code", s.promise(s.buyer(t), comPrice).header(t)),
+			"signed in":       s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "Authorization", "Bearer "+s.tokens(t, s.buyer(t)).Access),
+			"dry run":         s.do(t, "POST", "/domains/register", dryRun),
+			"paid":            s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)),
+			"paid too little": s.register(t, "first.com", s.promise(s.buyer(t), comPrice-1).header(t)),
+			"transfer, paid":  s.transfer(t, "first.com", "code", s.promise(s.buyer(t), comPrice).header(t)),
 		} {
 			if got.status != 409 || !strings.Contains(got.body, string(deed.CodeDomainUnavailable)) {
 				t.Errorf("%s: got %d %s", what, got.status, got.body)
@@ -62,7 +61,10 @@ func TestNameBeingBought(t *testing.T) {
 			t.Errorf("got %+v, want the job %s", again, first.JobID)
 		}
 		// A buyer who has lost the answer gets an offer and signs again.
-		s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "Authorization", "Bearer "+s.tokens(t, a).Access).expect(t, 402, deed.CodePaymentRequired)
+		token := "Bearer " + s.tokens(t, a).Access
+		s.do(t, "POST", "/domains/register", dryRun, "Authorization", token).expect(t, 200, "")
+		s.do(t, "POST", "/domains/register", `{"domain":"first.com"}`, "Authorization", token).expect(t, 402, deed.CodePaymentRequired)
+		s.register(t, "first.com", "").expect(t, 402, deed.CodePaymentRequired)
 		if second := s.ordered(t, s.promise(a, comPrice).header(t)); second.JobID != first.JobID {
 			t.Errorf("got %+v, want the job %s", second, first.JobID)
 		}

@@ -39,10 +39,11 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 		if err != nil {
 			return err
 		}
+		who := s.signedIn(r)
 		if dryRun {
+			o.Payer = who
 			return s.dryRun(w, r, o)
 		}
-		who := s.signedIn(r)
 		if err := samePayer(who, o.Kind, pay.auth); err != nil {
 			return err
 		}
@@ -219,7 +220,7 @@ func samePayer(who deed.Wallet, kind order.PurchaseKind, auth *settle.Authorizat
 }
 
 func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pay offered) error {
-	o.Payer = pay.signedIn
+	o.Payer, o.MayBeBuyer = pay.signedIn, pay.signedIn == "" && pay.auth == nil
 	if pay.auth != nil {
 		o.Offered, o.Payer = pay.auth.Amount, pay.auth.Payer
 	}

@@ -55,6 +55,11 @@ type Request struct {
 	// it may be empty. What it has already paid for is not taken for it.
 	Payer deed.Wallet
 
+	// MayBeBuyer means that the caller is unknown and will be when it pays. It gets an
+	// offer of a name that is being bought: the buyer may have lost the answer, and gets
+	// the job when it signs again. Anybody else is refused then, and nothing is charged.
+	MayBeBuyer bool
+
 	// Basis is what the Kind derives the purchase from when that depends on the
 	// present state, such as a zone file. Purchase.RequestKey identifies it.
 	Basis any

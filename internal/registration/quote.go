@@ -99,6 +99,9 @@ func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote,
 // payer itself is buying is found by the checkout. The claim of the name, which is
 // stored with the payment, decides.
 func (s *Service) checkUnclaimed(ctx context.Context, r order.Request) error {
+	if r.MayBeBuyer {
+		return nil
+	}
 	taken, err := s.Names.Taken(ctx, []deed.Name{r.Name}, r.Payer)
 	if err != nil {
 		return fmt.Errorf("check whether %s is being bought: %w", r.Name, err)
