@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"deed.example/deed/internal/connlimit"
+	"deed.example/deed/internal/nameserver"
 )
 
 // The maximum numbers of connections where the process may open enough files.
@@ -19,19 +20,32 @@ const (
 // Together they have half of the files that the process may open: the other half is left
 // for the database, the chain and the name server.
 func (c *Config) connLimits() (callers, visitors connlimit.Limits) {
-	files := c.Hooks.MaxFiles
-	if files == 0 {
-		files = connlimit.MaxFiles()
-	}
 	redirects := 0
 	for _, address := range []string{c.RedirectListen, c.RedirectTLSListen} {
 		if address != off {
 			redirects++
 		}
 	}
-	all := files / 2
+	all := c.maxFiles() / 2
 	visitors = limitConns(min(maxVisitors, all/4), maxVisitorsPerClient)
 	return limitConns(min(maxCallers, all-redirects*visitors.All), maxCallersPerClient), visitors
+}
+
+// dnsLimits returns the configuration of the name server, with at most an eighth of the
+// files for its TCP connections.
+func (c *Config) dnsLimits() nameserver.Config {
+	conf := c.DNSAnswers
+	limits := limitConns(min(conf.Conns, c.maxFiles()/8), conf.ConnsPerClient)
+	conf.Conns, conf.ConnsPerClient = limits.All, limits.Client
+	return conf
+}
+
+// maxFiles returns how many files the process may open.
+func (c *Config) maxFiles() int {
+	if c.Hooks.MaxFiles > 0 {
+		return c.Hooks.MaxFiles
+	}
+	return connlimit.MaxFiles()
 }
 
 // limitConns gives one client at most a quarter of all connections.

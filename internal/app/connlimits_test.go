@@ -37,6 +37,16 @@ func TestConnLimitsShareTheFiles(t *testing.T) {
 	}
 }
 
+func TestNameServerSharesTheFiles(t *testing.T) {
+	for files, want := range map[int]connlimit.Limits{65536: {Client: 64, All: 1024}, 1024: {Client: 32, All: 128}, 1: {Client: 1, All: 1}} {
+		c := Default()
+		c.Hooks.MaxFiles = files
+		if conf := c.dnsLimits(); conf.Conns != want.All || conf.ConnsPerClient != want.Client {
+			t.Errorf("%d files: got %d, %d of one client, want %+v", files, conf.Conns, conf.ConnsPerClient, want)
+		}
+	}
+}
+
 // On each public server a connection is closed for one of another client when there are
 // too many, and no request begins on it.
 func TestPublicServersAreLimited(t *testing.T) {
