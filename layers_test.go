@@ -53,6 +53,7 @@ var packages = []struct {
 	{"internal/registrar/registry", core},
 	{"internal/order", core},
 
+	{"internal/connlimit", support},
 	{"internal/logcause", support},
 	{"internal/secretfile", support},
 	{"internal/urlerror", support},

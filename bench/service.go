@@ -39,7 +39,7 @@ func openServiceOn(database string) (*service, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	go func() { _ = a.HTTP.Serve(httpapi.Listen(a.Callers, nil, a.API.PublicURL)) }() // close ends it
+	go func() { _ = a.HTTP.Serve(httpapi.Listen(a.Callers, a.API.PublicURL)) }() // close ends it
 	return &service{App: a, dir: dir, addr: a.Callers.Addr().String()}, nil
 }
 

@@ -158,7 +158,7 @@ func (d *dnsBackend) openServer(c *Config, master deed.Secret) (err error) {
 	if c.DNSListen == off {
 		return nil
 	}
-	conf := c.DNSAnswers
+	conf := c.dnsLimits()
 	conf.Listen = c.DNSListen
 	if conf.CookieSecret, err = dnssec.DeriveCookieSecret(master); err != nil {
 		return fmt.Errorf("dns.key: %w", err)

@@ -38,6 +38,9 @@ type Hooks struct {
 	Cache deed.Counter
 	Chain *devchain.Chain
 
+	// MaxFiles is how many files the process may open; 0: what the system allows.
+	MaxFiles int
+
 	// MailRoots are the authorities of the mail server's certificate; nil: the system's.
 	MailRoots *x509.CertPool
 }

@@ -26,7 +26,8 @@ func (a *App) openHTTP(ctx context.Context) error {
 		return nil
 	}
 	var err error
-	if a.Callers, err = listen("listen", c.Listen); err != nil {
+	callers, visitors := c.connLimits()
+	if a.Callers, err = listenLimited("listen", c.Listen, callers, c.Proxies); err != nil {
 		return err
 	}
 	base, err := publicBase(c, a.Callers.Addr())
@@ -49,7 +50,7 @@ func (a *App) openHTTP(ctx context.Context) error {
 	if err := a.listenForOperators(); err != nil {
 		return err
 	}
-	return a.listenForRedirects()
+	return a.listenForRedirects(visitors)
 }
 
 // newAPI returns the HTTP interface of the services.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"deed.example/deed/internal/connlimit"
 	"deed.example/deed/internal/redirect"
 	"deed.example/deed/internal/sqldb"
 )
@@ -29,13 +30,13 @@ type redirects struct {
 const handshakeTimeout = 30 * time.Second
 
 // listenForRedirects opens the listeners for hosts with a FORWARD record that are not
-// off.
-func (a *App) listenForRedirects() (err error) {
+// off. Each has the limits.
+func (a *App) listenForRedirects(limits connlimit.Limits) (err error) {
 	c := &a.config
 	clients := redirect.Clients{Counter: a.local, Trusted: c.Proxies}
 	var handler http.Handler = redirect.Handler{Forward: a.dns.zones.Forward, Clients: clients, Log: a.log}
 	if c.RedirectListen != off {
-		if a.redirects.http, err = a.listenForVisitors("redirect.listen", c.RedirectListen, clients, 5*time.Second); err != nil {
+		if a.redirects.http, err = a.listenForVisitors("redirect.listen", c.RedirectListen, limits, 5*time.Second); err != nil {
 			return err
 		}
 		a.redirects.http.Handler = handler
@@ -43,7 +44,7 @@ func (a *App) listenForRedirects() (err error) {
 	if c.RedirectTLSListen == off {
 		return nil
 	}
-	l, err := a.listenForVisitors("redirect.tls_listen", c.RedirectTLSListen, clients, handshakeTimeout)
+	l, err := a.listenForVisitors("redirect.tls_listen", c.RedirectTLSListen, limits, handshakeTimeout)
 	if err != nil {
 		return err
 	}
@@ -60,14 +61,14 @@ func (a *App) listenForRedirects() (err error) {
 
 // listenForVisitors returns a server without a handler, with limits for strangers, at
 // the address of a setting.
-func (a *App) listenForVisitors(setting, address string, clients redirect.Clients, timeout time.Duration) (*listening, error) {
-	l, err := listen(setting, address)
+func (a *App) listenForVisitors(setting, address string, limits connlimit.Limits, timeout time.Duration) (*listening, error) {
+	l, err := listenLimited(setting, address, limits, a.config.Proxies)
 	if err != nil {
 		return nil, err
 	}
-	return &listening{redirect.Listen(l, clients), &http.Server{
+	return &listening{l, &http.Server{
 		ReadHeaderTimeout: timeout, ReadTimeout: 2 * timeout, WriteTimeout: 2 * timeout, IdleTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10,
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
+		ConnState: connlimit.ConnState, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug),
 	}}, nil
 }
 

@@ -29,13 +29,17 @@ func (a *App) Start(ctx context.Context) error {
 // Serve serves callers and operators until ctx is done or a listener fails, then
 // lets open requests finish.
 func (a *App) Serve(ctx context.Context) error {
-	servers := []*listening{{httpapi.Listen(a.Callers, a.config.Proxies, a.API.PublicURL), a.HTTP}}
+	servers := a.publicServers()
 	if a.operators != nil {
 		servers = append(servers, a.operators)
 	}
-	servers = append(servers, a.redirects.servers()...)
 	a.log.Info("serving", "listen", a.Callers.Addr().String(), "version", a.config.Version)
 	return run(ctx, servers, a.API.Drain, a.log)
+}
+
+// publicServers returns the servers that strangers reach.
+func (a *App) publicServers() []*listening {
+	return append([]*listening{{httpapi.Listen(a.Callers, a.API.PublicURL), a.HTTP}}, a.redirects.servers()...)
 }
 
 // URL returns where callers reach the listener.

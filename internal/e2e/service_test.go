@@ -140,7 +140,7 @@ func (h *service) serve(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := h.http.Serve(httpapi.Listen(h.app.Callers, h.config.Proxies, h.app.API.PublicURL)); err != http.ErrServerClosed {
+		if err := h.http.Serve(httpapi.Listen(h.app.Callers, h.app.API.PublicURL)); err != http.ErrServerClosed {
 			t.Error(err)
 		}
 	}()

@@ -2,8 +2,8 @@ package httpapi
 
 import "sync"
 
-// A clientLimiter limits how many requests, streams or connections one client
-// has open at a time. The zero value is ready to use.
+// A clientLimiter limits how many requests or streams one client has open at a
+// time. The zero value is ready to use.
 type clientLimiter struct {
 	mu   sync.Mutex
 	open map[string]int // by client key; guarded by mu

@@ -5,83 +5,39 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"strconv"
-	"sync"
-	"sync/atomic"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/ratelimit"
 )
 
-// maxConns is how many connections one client may have open. Trusted proxies are
-// not limited.
-const maxConns = 256
-
-// Listen wraps l: it limits the connections per client and of all clients, and rewrites
-// the responses that net/http sends itself, before any handler runs, as JSON like all
-// others. The docs of errors are at publicURL.
-func Listen(l net.Listener, trusted []netip.Prefix, publicURL string) net.Listener {
-	return &listener{Listener: l, trusted: trusted, publicURL: publicURL, all: conns{limit: connLimit()}}
+// Listen wraps l: it rewrites the responses that net/http sends itself, before any
+// handler runs, as JSON like all others. The docs of errors are at publicURL. The listener
+// l limits connections (connlimit).
+func Listen(l net.Listener, publicURL string) net.Listener {
+	return &listener{Listener: l, publicURL: publicURL}
 }
 
 type listener struct {
 	net.Listener
-	trusted   []netip.Prefix
 	publicURL string
-	open      clientLimiter // connections
-	all       conns         // of clients that are not trusted
 }
 
-// Accept implements net.Listener. A connection above the limit is closed without
-// a response.
+// Accept implements net.Listener.
 func (l *listener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		peer, _ := netip.ParseAddrPort(c.RemoteAddr().String()) // all zero addresses count as one client
-		addr := peer.Addr().Unmap()
-		if within(addr, l.trusted) {
-			return &conn{Conn: c, publicURL: l.publicURL, release: func() {}}, nil
-		}
-		if n, ok := l.admit(c, ratelimit.AddressKey(addr)); ok {
-			return n, nil
-		}
-		_ = c.Close() // it was never used
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
 	}
-}
-
-// admit counts the connection of a client, unless there are too many.
-func (l *listener) admit(c net.Conn, client string) (n *conn, ok bool) {
-	if !l.open.acquire(client, maxConns) {
-		return nil, false
-	}
-	n = &conn{Conn: c, publicURL: l.publicURL}
-	n.release = sync.OnceFunc(func() {
-		l.open.release(client)
-		l.all.remove(n)
-	})
-	if !l.all.add(n) {
-		n.release()
-		return nil, false
-	}
-	return n, true
+	return &conn{Conn: c, publicURL: l.publicURL}, nil
 }
 
 type conn struct {
 	net.Conn
 	publicURL string
-	release   func()
-	idleSince atomic.Int64 // in nanoseconds; 0 while it is in use (connState)
 }
 
-// Close implements net.Conn.
-func (c *conn) Close() error {
-	c.release()
-	return c.Conn.Close()
-}
+// NetConn returns the connection below (connlimit.ConnState).
+func (c *conn) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite lets net/http linger after an error response, so that the client can
 // read it.

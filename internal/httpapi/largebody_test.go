@@ -58,7 +58,7 @@ func serve(t *testing.T, s *Server, h handler) (address string, orderly chan boo
 	}
 	orderly = make(chan bool, 1)
 	server := &http.Server{Handler: s.middleware(s.handle(h)), ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(Listen(closingListener{l, orderly}, nil, "")) }() // it ends with the test
+	go func() { _ = server.Serve(Listen(closingListener{l, orderly}, "")) }() // it ends with the test
 	t.Cleanup(func() { _ = server.Close() })
 	return l.Addr().String(), orderly
 }

@@ -22,6 +22,7 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/internal/account"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/connlimit"
 	"deed.example/deed/internal/email"
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/feed"
@@ -121,7 +122,7 @@ func (s *Server) Configure() *http.Server {
 		IdleTimeout:                  60 * time.Second,
 		MaxHeaderBytes:               maxHeaderBytes - 4096, // net/http adds 4096 bytes
 		DisableGeneralOptionsHandler: true,                  // OPTIONS * reaches the middleware
-		ConnState:                    connState,
+		ConnState:                    connlimit.ConnState,
 		ErrorLog:                     slog.NewLogLogger(s.Log.Handler(), slog.LevelDebug),
 	}
 }

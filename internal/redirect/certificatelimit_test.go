@@ -3,7 +3,6 @@ package redirect
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -137,54 +136,5 @@ func TestClientsAreLimited(t *testing.T) {
 	}
 	if err := (Clients{}).admit(t.Context(), "calls", "198.51.100.1:1", 0); err != nil {
 		t.Error(err)
-	}
-}
-
-// A client has a limited number of connections, and gets another one for each that it
-// closes.
-func TestConnectionsAreLimited(t *testing.T) {
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := Listen(inner, Clients{})
-	defer l.Close() // the test is over
-	accepted := make(chan net.Conn, 2*maxConns)
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			accepted <- c
-		}
-	}()
-	dial := func() net.Conn {
-		t.Helper()
-		c, err := net.Dial("tcp", inner.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { c.Close() }) // it may be closed
-		return c
-	}
-	var last net.Conn
-	for range maxConns {
-		dial()
-		last = <-accepted
-	}
-	refused := dial()
-	if n, err := refused.Read(make([]byte, 1)); err == nil {
-		t.Errorf("got %d bytes over a connection above the limit", n)
-	}
-	for range 2 { // twice is once
-		if err := last.Close(); err != nil && !strings.Contains(err.Error(), "closed") {
-			t.Error(err)
-		}
-	}
-	dial()
-	<-accepted
-	if n, err := dial().Read(make([]byte, 1)); err == nil {
-		t.Errorf("got %d bytes over a connection above the limit", n)
 	}
 }
