@@ -96,46 +96,19 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now t
 
 // Lost implements registration.LostPayments. After a restore this includes transfers that
 // their payers submitted and that bought something since the backup.
-func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		lost = append(lost, p)
-		return err
-	})
-	return lost, err
+func (s Payments) Lost(ctx context.Context) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'unclaimed' ORDER BY created_at, id`)
 }
 
 // Dust returns the transfers of a wallet that were too small to be refunded
 // automatically.
-func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		dust = append(dust, p)
-		return err
-	})
-	return dust, err
+func (s Payments) Dust(ctx context.Context, w deed.Wallet) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
 }
 
 // Undelivered implements fulfil.RestoreStore.
-func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'settled' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		open = append(open, p)
-		return err
-	})
-	return open, err
+func (s Payments) Undelivered(ctx context.Context) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'settled' ORDER BY created_at, id`)
 }
 
 // FailRefunded implements fulfil.RestoreStore.
