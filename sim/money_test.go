@@ -77,6 +77,10 @@ func (s payments) Lost(ctx context.Context) ([]order.Payment, error) {
 	return call(s.p, "Lost", func() ([]order.Payment, error) { return s.s.Lost(ctx) })
 }
 
+func (s payments) ParkLost(ctx context.Context) ([]order.Payment, error) {
+	return call(s.p, "ParkLost", func() ([]order.Payment, error) { return s.s.ParkLost(ctx) })
+}
+
 // watch is how far the chain was read, as one process meets it.
 type watch struct {
 	p *process

@@ -100,6 +100,20 @@ func (s Payments) Lost(ctx context.Context) ([]order.Payment, error) {
 	return readPayments(ctx, s.DB.read, `WHERE state = 'unclaimed' ORDER BY created_at, id`)
 }
 
+// ParkLost implements registration.LostPayments.
+func (s Payments) ParkLost(ctx context.Context) (lost []order.Payment, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE payments SET lost_at = $1, next_at = NULL WHERE state = 'unclaimed' AND lost_at IS NULL`, s.Now().Unix())
+		if err != nil {
+			return err
+		}
+		// One that arrived since the update is not parked, and not lost.
+		lost, err = readPayments(ctx, tx, `WHERE state = 'unclaimed' AND lost_at IS NOT NULL ORDER BY created_at, id`)
+		return err
+	})
+	return lost, err
+}
+
 // Dust returns the transfers of a wallet that were too small to be refunded
 // automatically.
 func (s Payments) Dust(ctx context.Context, w deed.Wallet) ([]order.Payment, error) {
