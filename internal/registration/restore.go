@@ -50,6 +50,7 @@ type Restore struct {
 	Names    EndedNames
 	Holdings HoldingReader
 	Jobs     OpenJobs
+	JobRows  JobReader
 	Chain    RefundedPayments
 	Now      func() time.Time
 	Orders   registrar.OrderFinder
@@ -73,7 +74,8 @@ type Recovered struct {
 // so is one for a renewal whose price is not clear. Until it is decided on, no node
 // refunds it.
 // Jobs that were open in the backup continue from their last known attempt, or end
-// when their payment was refunded since. With dryRun nothing is written. It is
+// when their payment was refunded since; a renewal that is not done is cancelled, unless
+// its job knows of its order. With dryRun nothing is written. It is
 // idempotent. Nodes may run on the restored database: nothing is written about a
 // payment or job that they have moved since it was read, and for a payment that is an
 // error. Before the first call they refund unclaimed transfers. The nodes that used the lost
