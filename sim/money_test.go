@@ -178,6 +178,10 @@ func (o outside) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
 }
 
+func (o outside) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error) {
+	return call(o.p, "RefundedAmount", func() (deed.USDC, error) { return o.s.RefundedAmount(ctx, r) })
+}
+
 func (o outside) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
 	return call(o.p, "Incoming", func() (settle.Arrivals, error) { return o.s.Incoming(ctx, from) })
 }

@@ -36,6 +36,10 @@ type JobReader interface {
 // RefundedPayments reads settlements and refunds from the chain.
 type RefundedPayments interface {
 	settle.RefundFinder
+
+	// RefundedAmount returns what was refunded of the payment with that label, or 0.
+	RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error)
+
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
 
