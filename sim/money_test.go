@@ -77,6 +77,10 @@ func (s payments) Lost(ctx context.Context) ([]order.Payment, error) {
 	return call(s.p, "Lost", func() ([]order.Payment, error) { return s.s.Lost(ctx) })
 }
 
+func (s payments) ParkLost(ctx context.Context) ([]order.Payment, error) {
+	return call(s.p, "ParkLost", func() ([]order.Payment, error) { return s.s.ParkLost(ctx) })
+}
+
 // watch is how far the chain was read, as one process meets it.
 type watch struct {
 	p *process
@@ -172,6 +176,10 @@ func (o outside) Refund(ctx context.Context, r settle.Refund) (string, error) {
 
 func (o outside) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
+}
+
+func (o outside) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error) {
+	return call(o.p, "RefundedAmount", func() (deed.USDC, error) { return o.s.RefundedAmount(ctx, r) })
 }
 
 func (o outside) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {

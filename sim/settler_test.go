@@ -217,6 +217,14 @@ func (s settler) Refunded(_ context.Context, r settle.Refund) (bool, error) {
 	return len(s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
 }
 
+// RefundedAmount implements registration.RefundedPayments.
+func (s settler) RefundedAmount(_ context.Context, r settle.Refund) (sum deed.USDC, err error) {
+	for _, back := range s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})] {
+		sum += back.amount
+	}
+	return sum, nil
+}
+
 // SentByUs implements fulfil.Tracer.
 func (s settler) SentByUs(_ context.Context, txHash string) (bool, error) {
 	return s.c.sent[txHash], nil

@@ -26,7 +26,7 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 		return nil, err
 	}
 	restore := &registration.Restore{
-		Payments: a.paymentRows(), Jobs: a.jobs(), Chain: a.money.settler, Now: a.now,
+		Payments: a.paymentRows(), Jobs: a.jobs(), JobRows: a.jobs(), Chain: a.money.settler, Now: a.now,
 		Names: a.registrations(), Holdings: a.registrar,
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
 		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,

@@ -16,7 +16,12 @@ import (
 // LostPayments stores payments that we settled but have no request for, because the
 // database was restored from a backup and is behind the chain.
 type LostPayments interface {
+	// Lost returns the payments that may be lost: all that are unclaimed.
 	Lost(ctx context.Context) ([]order.Payment, error)
+
+	// ParkLost is Lost, and no node refunds these payments any more, nor can their
+	// payers claim them: they wait for a decision.
+	ParkLost(ctx context.Context) ([]order.Payment, error)
 
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (order.Payment, error)
@@ -45,6 +50,7 @@ type Restore struct {
 	Names    EndedNames
 	Holdings HoldingReader
 	Jobs     OpenJobs
+	JobRows  JobReader
 	Chain    RefundedPayments
 	Now      func() time.Time
 	Orders   registrar.OrderFinder
@@ -65,15 +71,22 @@ type Recovered struct {
 // registrar has is recorded again with a job for that order, and the others are
 // refunded, renewals that are not done among them. A payment whose order may be at a
 // registrar that cannot find it is left undecided, unless it was refunded before, and
-// so is one for a renewal whose price is not clear.
+// so is one for a renewal whose price is not clear. Until it is decided on, no node
+// refunds it.
 // Jobs that were open in the backup continue from their last known attempt, or end
-// when their payment was refunded since. With dryRun nothing is written. It is
+// when their payment was refunded since; a renewal that is not done is cancelled, unless
+// its job knows of its order. With dryRun nothing is written. It is
 // idempotent. Nodes may run on the restored database: nothing is written about a
-// payment or job that they have moved since it was read. The nodes that used the lost
+// payment or job that they have moved since it was read, and for a payment that is an
+// error. Before the first call they refund unclaimed transfers. The nodes that used the lost
 // one must have stopped order.QuietWindow ago, and none of our transactions may be
 // pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
-	lost, err := r.Payments.Lost(ctx)
+	read := r.Payments.ParkLost
+	if dryRun {
+		read = r.Payments.Lost
+	}
+	lost, err := read(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
@@ -115,25 +128,35 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 	case placed.Name != "":
 		err = r.claim(ctx, p, attempts)
 	default:
-		_, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
+		p, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
+		err = unlessMoved(p, order.PaymentRefundDue, err)
 	}
 	return found, err
+}
+
+// unlessMoved returns an error when the payment is not in the state that was decided on,
+// because another process has moved it first.
+func unlessMoved(p order.Payment, decided order.PaymentState, err error) error {
+	if err == nil && p.State != decided {
+		err = fmt.Errorf("it is %s, and was to become %s: it has changed meanwhile: run this again", p.State, decided)
+	}
+	return err
 }
 
 // claim records a payment again, with the order that it paid for. The name may have left
 // us and have come back by this order, both since the backup: then the registration in
 // the backup has ended.
 func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) error {
-	_, err := r.Payments.ClaimPayment(ctx, p, attempts)
+	claimed, err := r.Payments.ClaimPayment(ctx, p, attempts)
 	if deed.CodeOf(err) != deed.CodeDomainUnavailable || !p.Purchase.Kind.ClaimsName() {
-		return err
+		return unlessMoved(claimed, order.PaymentSettled, err)
 	}
 	ended, endErr := r.endFormer(ctx, p.Purchase.Name)
 	if endErr != nil || !ended {
 		return errors.Join(err, endErr)
 	}
-	_, err = r.Payments.ClaimPayment(ctx, p, attempts)
-	return err
+	claimed, err = r.Payments.ClaimPayment(ctx, p, attempts)
+	return unlessMoved(claimed, order.PaymentSettled, err)
 }
 
 // endFormer ends the registration of a name that the registry holds for another order by

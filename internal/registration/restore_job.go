@@ -28,9 +28,18 @@ type OpenJobs interface {
 	FailJob(ctx context.Context, j order.Job) error
 }
 
+// JobReader reads jobs.
+type JobReader interface {
+	Job(ctx context.Context, id string) (order.Job, error)
+}
+
 // RefundedPayments reads settlements and refunds from the chain.
 type RefundedPayments interface {
 	settle.RefundFinder
+
+	// RefundedAmount returns what was refunded of the payment with that label, or 0.
+	RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error)
+
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
 
@@ -56,10 +65,8 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 		// Its registrar recognises the order when it is placed or looked up again.
 	case err != nil:
 		return err
-	case placed.Name != "" && placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
-		return r.resumeRenewal(ctx, j, placed, attempt)
 	case placed.Name != "":
-		return r.Jobs.ResumeJob(ctx, j, attempt)
+		return r.resumeOrder(ctx, j.ID, placed, attempt)
 	}
 	p, err := r.Payments.Payment(ctx, j.PaymentID)
 	if err != nil {
@@ -85,13 +92,40 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	return r.Jobs.FailJob(ctx, j)
 }
 
-// resumeRenewal completes a renewal that is done, and cancels one that is not.
+// resumeOrder makes a job continue with the order that was found for it. A node stores an
+// attempt before it places its order, so the job is read after the order was found: an
+// order of an attempt that the job does not have was placed before the restore.
+func (r *Restore) resumeOrder(ctx context.Context, id string, placed registrar.Order, attempt int) error {
+	j, err := r.JobRows.Job(ctx, id)
+	switch {
+	case err != nil || j.State.Ended():
+		return err
+	case placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
+		return r.resumeRenewal(ctx, j, placed, attempt)
+	}
+	return r.Jobs.ResumeJob(ctx, j, attempt)
+}
+
+// resumeRenewal completes a renewal that is done, and cancels one that is not, unless its
+// job already waits for it: perhaps a node on the restored database has placed it.
 func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
+	if j.State != order.JobQueued && j.Attempts == attempt {
+		return r.completeRenewal(ctx, j, placed, attempt)
+	}
 	expires, err := r.doneRenewal(ctx, placed)
 	if err != nil {
 		return err
 	}
 	return r.Jobs.CompleteRenewal(ctx, j, attempt, expires)
+}
+
+// completeRenewal completes a renewal that is done, and leaves another to its job.
+func (r *Restore) completeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
+	status, err := r.Lookup.Order(ctx, placed)
+	if err != nil || status.State != registrar.OrderDone {
+		return err
+	}
+	return r.Jobs.CompleteRenewal(ctx, j, attempt, status.Expires)
 }
 
 // doneRenewal returns the expiry that a renewal led to. One that is not done is

@@ -22,6 +22,8 @@ func (c refundedOn) Refunded(_ context.Context, r settle.Refund) (bool, error) {
 	return c[r.PaymentID], nil
 }
 
+func (refundedOn) RefundedAmount(context.Context, settle.Refund) (deed.USDC, error) { return 0, nil }
+
 func (refundedOn) Settle(context.Context, settle.Authorization) (string, error) {
 	return "", errors.New("it is not asked")
 }
@@ -42,7 +44,7 @@ func (e *env) loseAmount(nonce string, amount deed.USDC) string {
 // restore returns what finishes a restore.
 func (e *env) restore() *registration.Restore {
 	return &registration.Restore{
-		Payments: e.payments, Jobs: e.jobs, Chain: refundedOn{}, Now: func() time.Time { return e.now },
+		Payments: e.payments, Jobs: e.jobs, JobRows: e.jobs, Chain: refundedOn{}, Now: func() time.Time { return e.now },
 		Names: e.names, Holdings: e.registry,
 		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
 		Mandates: e.mandates, Prices: e.Prices,

@@ -96,14 +96,19 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now t
 
 // Lost implements registration.LostPayments. After a restore this includes transfers that
 // their payers submitted and that bought something since the backup.
-func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'unclaimed' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		lost = append(lost, p)
+func (s Payments) Lost(ctx context.Context) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'unclaimed' ORDER BY created_at, id`)
+}
+
+// ParkLost implements registration.LostPayments.
+func (s Payments) ParkLost(ctx context.Context) (lost []order.Payment, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE payments SET lost_at = $1, next_at = NULL WHERE state = 'unclaimed' AND lost_at IS NULL`, s.Now().Unix())
+		if err != nil {
+			return err
+		}
+		// One that arrived since the update is not parked, and not lost.
+		lost, err = readPayments(ctx, tx, `WHERE state = 'unclaimed' AND lost_at IS NOT NULL ORDER BY created_at, id`)
 		return err
 	})
 	return lost, err
@@ -111,31 +116,13 @@ func (s Payments) Lost(ctx context.Context) (lost []order.Payment, err error) {
 
 // Dust returns the transfers of a wallet that were too small to be refunded
 // automatically.
-func (s Payments) Dust(ctx context.Context, w deed.Wallet) (dust []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		dust = append(dust, p)
-		return err
-	})
-	return dust, err
+func (s Payments) Dust(ctx context.Context, w deed.Wallet) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'dust' AND payer = $1 ORDER BY created_at, id`, w)
 }
 
 // Undelivered implements fulfil.RestoreStore.
-func (s Payments) Undelivered(ctx context.Context) (open []order.Payment, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, selectPayment+`WHERE state = 'settled' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		open = append(open, p)
-		return err
-	})
-	return open, err
+func (s Payments) Undelivered(ctx context.Context) ([]order.Payment, error) {
+	return readPayments(ctx, s.DB.read, `WHERE state = 'settled' ORDER BY created_at, id`)
 }
 
 // FailRefunded implements fulfil.RestoreStore.

@@ -24,6 +24,20 @@ func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment
 	return p, err
 }
 
+// readPayments returns the payments that the clause selects.
+func readPayments(ctx context.Context, from querier, where string, args ...any) (all []order.Payment, err error) {
+	rows, err := from.QueryContext(ctx, selectPayment+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func() error {
+		p, err := scanPayment(rows)
+		all = append(all, p)
+		return err
+	})
+	return all, err
+}
+
 // scanPayment reads one row of selectPayment, without the secrets of its purchase.
 func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
 	var signature, purchase string

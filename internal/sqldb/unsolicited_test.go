@@ -60,6 +60,12 @@ func TestUnsolicitedMoney(t *testing.T) {
 				if lost, err := rows.Lost(t.Context()); err != nil || len(lost) != tt.lost {
 					t.Errorf("lost: %v, %v", lost, err)
 				}
+				if lost, err := rows.ParkLost(t.Context()); err != nil || len(lost) != tt.lost {
+					t.Errorf("parked: %v, %v", lost, err)
+				}
+				if due, err := rows.DueRefunds(t.Context(), 10); err != nil || len(due) != 0 {
+					t.Errorf("parked, and due: %v, %v", due, err)
+				}
 				sound(t, db)
 			})
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -53,33 +54,63 @@ func (s *Settler) Refund(ctx context.Context, r settle.Refund) (txHash string, e
 // Refunded implements settle.RefundFinder: it reports whether one of our wallets
 // has refunded the payment with the nonce, whatever our database has stored.
 func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
+	wallet, _, err := s.refundedBy(ctx, r)
+	return wallet != nil, err
+}
+
+// RefundedAmount implements registration.RefundedPayments. It fails while the refund is
+// not final.
+func (s *Settler) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error) {
+	wallet, nonce, err := s.refundedBy(ctx, r)
+	if err != nil || wallet == nil {
+		return 0, err
+	}
+	final, err := s.reads.lastFinal(ctx)
+	if err != nil {
+		return 0, err
+	}
+	payer := addressOf(r.Payer)
+	u, err := s.reads.spentOn(ctx, *wallet, nonce, 0, final, []common.Address{payer})
+	if err != nil {
+		return 0, fmt.Errorf("read the refund of %s of %s: %w", r.Nonce, r.Payer, err)
+	}
+	if u.cancelled || u.to != payer {
+		return 0, fmt.Errorf("transaction %s has used the nonce of the refund of %s of %s for something else: investigate it", u.txHash, r.Nonce, r.Payer)
+	}
+	return u.amount, nil
+}
+
+// refundedBy returns which of our wallets has used the nonce of a refund in the latest
+// block, or nil, and that nonce.
+func (s *Settler) refundedBy(ctx context.Context, r settle.Refund) (*common.Address, common.Hash, error) {
 	hash, err := parseNonce(r.Nonce)
 	if err != nil {
-		return false, err
+		return nil, hash, err
 	}
+	nonce := RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash)
 	own, err := s.wallets(ctx)
 	if err != nil {
-		return false, err
+		return nil, nonce, err
 	}
 	var members []batchCall
 	for _, wallet := range own.refunds {
-		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", wallet, RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash))})
+		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", wallet, nonce)})
 	}
 	q := callMsg{from: s.refundWallet(), to: s.multicall, gas: stateGas * uint64(len(members)+1)}
 	results, err := s.Client.callBatch(ctx, q, members, "latest")
 	if err != nil {
-		return false, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
+		return nil, nonce, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
-	for _, a := range results {
+	for i, a := range results {
 		used, err := a.number()
 		if err != nil {
-			return false, err
+			return nil, nonce, err
 		}
 		if used.Sign() != 0 {
-			return true, nil
+			return &own.refunds[i], nonce, nil
 		}
 	}
-	return false, nil
+	return nil, nonce, nil
 }
 
 // refundWait signs the authorization of a refund. Signing it does not commit us:

@@ -47,6 +47,37 @@ func TestRefundDepth(t *testing.T) {
 	})
 }
 
+// What was refunded with a label is read from the chain, also by a database that does not
+// know of it, once it is final.
+func TestRefundedAmount(t *testing.T) {
+	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		env.cfg.Network.Finality = network.Blocks(3)
+		s, change := env.settler(), refundOf(payee, 1, 7)
+		change.Label = "change"
+		if got, err := s.RefundedAmount(t.Context(), change); err != nil || got != 0 {
+			t.Errorf("before: got %s, %v", got, err)
+		}
+		c := env.refundLater(s, change)
+		env.wait(func() bool { return env.usdc(payee) == 7 })
+		env.restored(sqldbtest.SQLite(t))
+		again := env.settler()
+		if got, err := again.RefundedAmount(t.Context(), change); err == nil {
+			t.Errorf("not final: got %s, want an error", got)
+		}
+		env.mine(3)
+		env.settled(c)
+		change.Amount = 8
+		if got, err := again.RefundedAmount(t.Context(), change); err != nil || got != 7 {
+			t.Errorf("got %s, %v, want 0.000007", got, err)
+		}
+		change.Label = ""
+		if got, err := again.RefundedAmount(t.Context(), change); err != nil || got != 0 {
+			t.Errorf("without the label: got %s, %v", got, err)
+		}
+	})
+}
+
 // The same refund with other particulars is neither made nor called made.
 func TestRefundOfAnotherAmount(t *testing.T) {
 	const payee = deed.Wallet("0x00000000000000000000000000000000000000bb")
