@@ -39,6 +39,7 @@ type LifecycleStore interface {
 type Lifecycle struct {
 	Names   LifecycleStore
 	Manager registrar.Manager
+	Servers []string               // our name servers, in the order that is stored
 	Grace   func(tld deed.TLD) int // days
 	Now     func() time.Time       // the registry's clock
 	Log     *slog.Logger
@@ -120,6 +121,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		return err
 	}
 	is, events := was.Corrected(h, now)
+	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
 	state := is.StateAt(now, grace)
 	is.Status = state.Status.Held(h.EPPStatus)
