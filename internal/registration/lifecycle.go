@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
@@ -54,6 +55,10 @@ type Lifecycle struct {
 	// Delete deletes a name that its registry renewed by itself and that nobody paid
 	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
+
+	// DS returns the DS of the keys that we sign the name with, or CodeNotFound. It is
+	// optional.
+	DS func(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error)
 }
 
 const (
@@ -120,6 +125,10 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if err != nil {
 		return err
 	}
+	h, removed, err := l.removeStray(ctx, was, h)
+	if err != nil {
+		return err
+	}
 	is, events := was.Corrected(h, now)
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
@@ -133,6 +142,9 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		is.Status, next = lifecycle.StatusTransferring, earlier(next, now.Add(transferPollInterval))
 	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))
+	}
+	if !removed {
+		next = earlier(next, now.Add(registryRetryDelay))
 	}
 	l.observe(was.Backend, len(events) > 0)
 	events = append(events, statusEvents(was, is, now)...)

@@ -49,8 +49,8 @@ func (s Zones) StoreDS(ctx context.Context, name deed.Name, servers []string, ds
 }
 
 // ReplaceDS implements zone.Delegations.
-func (s Zones) ReplaceDS(ctx context.Context, name deed.Name, ds []dnssec.DS) (stored bool, err error) {
-	return s.setDS(ctx, name, ds, func(r lifecycle.Registration) bool { return len(r.DS) > 0 })
+func (s Zones) ReplaceDS(ctx context.Context, name deed.Name, others, ds []dnssec.DS) (stored bool, err error) {
+	return s.setDS(ctx, name, ds, func(r lifecycle.Registration) bool { return dnssec.AnyDS(r.DS, others) })
 }
 
 // setDS stores the DS of a name that fulfils the condition, unless its name servers are
