@@ -248,8 +248,9 @@ func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, caus
 	l.observe(was.Backend, true)
 	is := was
 	is.Status, is.Compared, happened.Type = lifecycle.StatusSuspended, now, lifecycle.EventMissing
+	is.Registry.Statuses = nil // a name on hold is there
 	written, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
-	if err == nil && written && was.Status != is.Status {
+	if err == nil && written && (was.Status != is.Status || was.OnHold()) {
 		l.Log.Error("a name of ours is not in our account at its registry: ask the registry, its owner keeps it meanwhile",
 			"domain", string(was.Name), "registrar", was.Backend, "owner", string(was.Owner), "expires", was.Expires.UTC().Format(time.RFC3339))
 	}
