@@ -45,9 +45,13 @@ type Delegation struct {
 // left all caches. It fails with CodeValidation, before anything is changed, when a
 // server below the name itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
+	return repeat(name, func() error { return s.delegate(ctx, who, name, d) })
+}
+
+// repeat repeats a change that found the DS of the name changed by another one.
+func repeat(name deed.Name, change func() error) error {
 	for range 3 {
-		err := s.delegate(ctx, who, name, d)
-		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
+		if err := change(); !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			return err
 		}
 	}
@@ -249,6 +253,10 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 
 // SetDS sets the DS of a name whose zone is served elsewhere.
 func (s *Service) SetDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
+	return repeat(name, func() error { return s.setDS(ctx, who, name, ds) })
+}
+
+func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
 		return err
