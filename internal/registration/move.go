@@ -25,7 +25,10 @@ type Moves interface {
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
 
-	// DueMoves returns names whose step has ended.
+	// DelayMove sets when a move is due again, unless it was replaced.
+	DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error
+
+	// DueMoves returns names whose step has ended, those that have waited longest first.
 	DueMoves(ctx context.Context, limit int) ([]string, error)
 }
 
@@ -220,7 +223,8 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
 }
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent.
+// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
+// error the move is due again later, so that it does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -229,6 +233,14 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
+	err = s.advanceMove(ctx, m)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
+		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
+	}
+	return err
+}
+
+func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	r, err := s.Names.Registration(ctx, m.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
