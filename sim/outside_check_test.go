@@ -17,9 +17,11 @@ import (
 )
 
 // outsideEnds are the ends that a run of many seeds with an outside registry must meet.
+// Names that are deleted at the end of their life are not among them: the registry's clock
+// jumps too seldom here (see mayJump). TestSimulation has them.
 var outsideEnds = []string{
 	"registration consumed", "registration refunded", "renewal consumed", "renewal refunded", "transfer consumed", "transfer refunded",
-	"deleted", "handed over", "late order held", "late order deleting", "late order unpaid", "deleted in add grace", "renewed by the registry",
+	"handed over", "late order held", "late order deleting", "late order unpaid", "deleted in add grace", "renewed by the registry",
 }
 
 // checkOutside compares what the outside registry did with what we were paid for.

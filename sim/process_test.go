@@ -61,7 +61,7 @@ func newProcess(w *world, id int) *process {
 	p.names = &registration.Service{Store: jobs, Names: held, Registrar: registrarCalls{p, w.registry}, Manager: manager{p: p, r: w.registry},
 		Prices: prices{}, Offers: sqldb.Prices{DB: w.db}, Nameservers: ourServers, Now: clock, RegistryNow: life}
 	p.pay.Kinds = []order.Kind{p.names}
-	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Grace: prices{}.GraceDays, Now: life, Log: slog.New(slog.DiscardHandler)}
+	p.life = &registration.Lifecycle{Names: held, Manager: manager{p: p, r: w.registry}, Servers: ourServers, Grace: prices{}.GraceDays, Now: life, Log: slog.New(slog.DiscardHandler)}
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, JobRows: jobs, Chain: chain, Now: clock,
 		Names: held, Holdings: manager{p: p, r: w.registry},
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers,

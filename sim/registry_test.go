@@ -78,8 +78,6 @@ func (r *registryModel) jump() {
 		days = 25 + r.w.rng.IntN(40)
 	case long == 1 && !r.w.cancels.waiting():
 		days = 300 + r.w.rng.IntN(100)
-	case long == 2 && r.w.outside != nil: // an outside registry jumps too seldom for a name to end step by step
-		days = 440 + r.w.rng.IntN(60)
 	}
 	r.ahead += time.Duration(days) * 24 * time.Hour
 	r.w.tell("the registry's clock jumps by %d days", days)

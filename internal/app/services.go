@@ -39,7 +39,10 @@ func (a *App) wireServices() {
 		Cancels: sqldb.Cancellations{DB: a.DB, Now: a.now, Names: held}, CancelsPerWallet: a.config.CancelsPerWallet, MaxLoss: a.config.MaxLoss,
 		Registrants: sqldb.Registrants{DB: a.DB, Now: a.now, RegistryNow: a.calendar.Now}, Backend: a.registrar.Backend, Terms: a.config.Terms.Version,
 	}
-	a.Lifecycle = &registration.Lifecycle{Names: held, Manager: a.registrar, Pace: a.pace, Grace: a.prices.GraceDays, Now: a.calendar.Now, Delete: a.registrar.Delete, Observe: a.metrics.Compared, Log: a.log}
+	a.Lifecycle = &registration.Lifecycle{
+		Names: held, Manager: a.registrar, Servers: a.config.Nameservers, Pace: a.pace, Grace: a.prices.GraceDays, Now: a.calendar.Now,
+		Delete: a.registrar.Delete, Observe: a.metrics.Compared, DS: a.dns.dsOf, Log: a.log,
+	}
 	a.LateOrders = &registration.LateOrders{Store: a.lateOrders(), Backend: a.registrar.Backend, Now: a.now, RegistryNow: a.calendar.Now, Log: a.log}
 	a.zones = a.newZones()
 	a.engine = a.newEngine()

@@ -39,6 +39,11 @@ func AnyDS(list, of []DS) bool {
 	})
 }
 
+// WithoutDS returns the list without these DS records.
+func WithoutDS(list, of []DS) []DS {
+	return slices.DeleteFunc(slices.Clone(list), func(d DS) bool { return AnyDS(of, []DS{d}) })
+}
+
 // ParseDS returns the DS records with their digests in lower case. It fails with
 // CodeValidation when a resolver could not or should not use one of them.
 func ParseDS(keys []DS) ([]DS, error) {

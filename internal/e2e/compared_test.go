@@ -1,9 +1,12 @@
 package e2e_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/logtest"
 	"deed.example/deed/internal/registrar/epp/epptest"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -62,4 +65,32 @@ func TestComparisonsAreDated(t *testing.T) {
 			t.Errorf("another registrar: got %s", got)
 		}
 	})
+}
+
+// A name that its registry has put on hold, and then does not hold any more, is reported as
+// missing like any other.
+func TestMissingNameThatWasOnHoldIsReported(t *testing.T) {
+	var log logtest.Buffer
+	e := openEPPEnv(t, nil, logged(&log))
+	e.bought(t, "first.com")
+	e.server.SetStatuses("first.com", "serverHold")
+	e.pass(t, 25*time.Hour)
+	missing := func() int {
+		t.Helper()
+		n, err := sqldb.Registrations{DB: e.db, Now: e.clock.Now}.Missing(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if got := e.domain(t, "first.com"); got.Status != string(lifecycle.StatusSuspended) || missing() != 0 {
+		t.Fatalf("on hold it is %s, and %d names are missing", got.Status, missing())
+	}
+	e.server.Break(epptest.Fault{Kind: epptest.Refuse, Code: 2303, Times: 100, Only: []string{"info"}})
+	for range 3 {
+		e.pass(t, 25*time.Hour)
+	}
+	if n := strings.Count(log.String(), "not in our account at its registry"); n != 1 || missing() != 1 {
+		t.Errorf("%d names are missing, and it was reported %d times:\n%s", missing(), n, log.String())
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/sqldb"
 )
 
 // An interruptedManager calls a function once, before a DS or name servers are set.
@@ -87,6 +88,57 @@ func TestOrderOfServersHasNoMeaning(t *testing.T) {
 		if err != nil || len(due) != 1 {
 			t.Fatalf("got %v, %v", due, err)
 		}
+		if err := m.ds.Advance(t.Context(), "first.com"); err != nil {
+			t.Fatal(err)
+		}
+		if d := m.domain(t, "first.com"); len(d.DNSSEC.DS) != 1 {
+			t.Errorf("got %+v", d.DNSSEC)
+		}
+	})
+}
+
+// The servers of a name that are stored in another order than the configured one, by an
+// earlier version or before the operator reordered them, are brought into that order when
+// the name is compared with its registry, and its DS is published.
+func TestStoredOrderOfServersIsCorrected(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openUnsigned(t, s)
+		names := sqldb.Registrations{DB: s.db, Now: s.clock.Now, Zones: s.api.Zones.Store.(sqldb.Zones)}
+		was, err := names.Registration(t.Context(), "first.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := was
+		is.Nameservers = slices.Clone(was.Nameservers)
+		slices.Reverse(is.Nameservers)
+		if written, err := names.UpdateRegistration(t.Context(), was, is, nil, s.clock.Now()); err != nil || !written {
+			t.Fatalf("got %t, %v", written, err)
+		}
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) > 0 {
+			t.Fatalf("got %v, %v: this order is not found", due, err)
+		}
+		events := len(m.domain(t, "first.com").Events)
+		s.pass(t, 48*time.Hour)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
+			t.Fatalf("the DS is due: got %v, %v", due, err)
+		}
+		if err := m.ds.Advance(t.Context(), "first.com"); err != nil {
+			t.Fatal(err)
+		}
+		d := m.domain(t, "first.com")
+		m.is("published", d, m.ds.Servers[0], "", 1)
+		if len(d.Events) != events {
+			t.Errorf("the owner was told of an order without meaning: %+v", d.Events)
+		}
+	})
+}
+
+// A DS is stored for a name whose servers were written in another order since it was due.
+func TestDSIsStoredWhateverTheOrderOfServers(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openUnsigned(t, s)
+		m.ds.Servers = slices.Clone(m.ds.Servers)
+		slices.Reverse(m.ds.Servers)
 		if err := m.ds.Advance(t.Context(), "first.com"); err != nil {
 			t.Fatal(err)
 		}

@@ -41,6 +41,7 @@ type roller struct {
 	*env
 	t       *testing.T
 	zones   sqldb.Zones
+	token   string // of the owner
 	manager *lossyManager
 	keys    *zone.KeyRoller
 	seen    *validators
@@ -51,9 +52,9 @@ func openRoller(t *testing.T, s *env) *roller {
 	zones := s.api.Zones.Store.(sqldb.Zones)
 	zones.SignatureClock = nil
 	r := &roller{env: s, t: t, zones: zones, manager: &lossyManager{Manager: s.registry}}
-	token := s.bearer(t, s.bought(t, "first.com"))
+	r.token = s.bearer(t, s.bought(t, "first.com"))
 	for _, body := range []string{`{"type":"A","host":"www","value":"192.0.2.1","ttl":86400}`, `{"type":"A","host":"short","value":"192.0.2.1","ttl":60}`} {
-		created(t, s.try(t, "POST", "/dns/first.com", body, token).send(t, s))
+		created(t, s.try(t, "POST", "/dns/first.com", body, r.token).send(t, s))
 	}
 	r.keys = &zone.KeyRoller{
 		Rolls: zones, Delegation: zones, Manager: r.manager, Servers: s.api.Registrations.Nameservers, DS: r.ds,

@@ -187,3 +187,20 @@ func TestMoveAfterACrash(t *testing.T) {
 		m.is("and moves", m.due(25*time.Hour), "ns1.example.net", "", 0)
 	})
 }
+
+// Of two owners' calls that set a DS at once, both succeed: the second is repeated with the
+// DS that the first has set.
+func TestDSIsSetTwiceAtOnce(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(forced)
+		for _, digest := range []string{"CD", "EF"} { // the same DS, and another one
+			first := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}]}`
+			second := strings.ReplaceAll(first, "CD", digest)
+			s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() { m.put("ds", first).expect(t, 200, "") }}
+			m.put("ds", second).expect(t, 200, "")
+			m.is("set twice", m.domain(t, "first.com"), "ns1.example.net", "", 1)
+			m.put("ds", `{"ds":[]}`).expect(t, 200, "")
+		}
+	})
+}

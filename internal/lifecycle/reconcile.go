@@ -2,10 +2,12 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 )
 
 // A Difference is a field of a name on which our record and the registry differ.
@@ -63,6 +65,18 @@ func lockWord(locked bool) string {
 // SameServers reports whether these are the same name servers: their order has no meaning,
 // and registries do not keep it.
 func SameServers(a, b []string) bool { return sameMembers(a, b) }
+
+// StrayDS returns the DS records at the registry without those of our keys, and whether it
+// has one of these although the name is served by none of our servers. It was set while the
+// owner changed the servers: they do not have the key, so the name is bogus. A DS of ours
+// that is in our record is not stray: the owner has set it, or our servers were renamed.
+func (r Registration) StrayDS(h Holding, servers []string, keys []dnssec.DS) (rest []dnssec.DS, stray bool) {
+	served := slices.ContainsFunc(h.Nameservers, func(host string) bool { return slices.Contains(servers, host) })
+	if served || len(h.Nameservers) == 0 || dnssec.AnyDS(r.DS, keys) || !dnssec.AnyDS(h.DS, keys) {
+		return h.DS, false
+	}
+	return dnssec.WithoutDS(h.DS, keys), true
+}
 
 // KeepOrder returns the servers in the order of known, if they are the same.
 func KeepOrder(known, servers []string) []string {

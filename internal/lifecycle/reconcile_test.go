@@ -44,3 +44,28 @@ func TestDifferences(t *testing.T) {
 		}
 	}
 }
+
+func TestStrayDS(t *testing.T) {
+	ours, theirs := dnssec.DS{KeyTag: 7, Digest: "ab"}, dnssec.DS{KeyTag: 8, Digest: "cd"}
+	servers, elsewhere := []string{"ns1.deed.example", "ns2.deed.example"}, []string{"ns1.example.net"}
+	for what, c := range map[string]struct {
+		record  []dnssec.DS
+		servers []string
+		ds      []dnssec.DS
+		rest    int
+		stray   bool
+	}{
+		"set while the owner moved":    {nil, elsewhere, []dnssec.DS{ours}, 0, true},
+		"beside another":               {[]dnssec.DS{theirs}, elsewhere, []dnssec.DS{theirs, ours}, 1, true},
+		"of another key":               {nil, elsewhere, []dnssec.DS{theirs}, 1, false},
+		"set by the owner, or renamed": {[]dnssec.DS{ours}, elsewhere, []dnssec.DS{ours}, 1, false},
+		"at our servers":               {nil, servers, []dnssec.DS{ours}, 1, false},
+		"at one of our servers":        {nil, []string{servers[1], elsewhere[0]}, []dnssec.DS{ours}, 1, false},
+		"without servers":              {nil, nil, []dnssec.DS{ours}, 1, false},
+	} {
+		rest, stray := lifecycle.Registration{DS: c.record}.StrayDS(lifecycle.Holding{Nameservers: c.servers, DS: c.ds}, servers, []dnssec.DS{ours})
+		if stray != c.stray || len(rest) != c.rest {
+			t.Errorf("%s: got %v, %t", what, rest, stray)
+		}
+	}
+}

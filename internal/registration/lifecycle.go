@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
@@ -39,6 +40,7 @@ type LifecycleStore interface {
 type Lifecycle struct {
 	Names   LifecycleStore
 	Manager registrar.Manager
+	Servers []string               // our name servers, in the order that is stored
 	Grace   func(tld deed.TLD) int // days
 	Now     func() time.Time       // the registry's clock
 	Log     *slog.Logger
@@ -53,6 +55,10 @@ type Lifecycle struct {
 	// Delete deletes a name that its registry renewed by itself and that nobody paid
 	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
+
+	// DS returns the DS of the keys that we sign the name with, or CodeNotFound. It is
+	// optional.
+	DS func(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error)
 }
 
 const (
@@ -119,7 +125,12 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if err != nil {
 		return err
 	}
+	h, removed, err := l.removeStray(ctx, was, h)
+	if err != nil {
+		return err
+	}
 	is, events := was.Corrected(h, now)
+	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
 	state := is.StateAt(now, grace)
 	is.Status = state.Status.Held(h.EPPStatus)
@@ -131,6 +142,9 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		is.Status, next = lifecycle.StatusTransferring, earlier(next, now.Add(transferPollInterval))
 	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))
+	}
+	if !removed {
+		next = earlier(next, now.Add(registryRetryDelay))
 	}
 	l.observe(was.Backend, len(events) > 0)
 	events = append(events, statusEvents(was, is, now)...)
@@ -234,8 +248,9 @@ func (l *Lifecycle) absent(ctx context.Context, was lifecycle.Registration, caus
 	l.observe(was.Backend, true)
 	is := was
 	is.Status, is.Compared, happened.Type = lifecycle.StatusSuspended, now, lifecycle.EventMissing
+	is.Registry.Statuses = nil // a name on hold is there
 	written, err := l.Names.UpdateRegistration(ctx, was, is, []lifecycle.Event{happened}, now.Add(missingCheckInterval))
-	if err == nil && written && was.Status != is.Status {
+	if err == nil && written && (was.Status != is.Status || was.OnHold()) {
 		l.Log.Error("a name of ours is not in our account at its registry: ask the registry, its owner keeps it meanwhile",
 			"domain", string(was.Name), "registrar", was.Backend, "owner", string(was.Owner), "expires", was.Expires.UTC().Format(time.RFC3339))
 	}

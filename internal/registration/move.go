@@ -25,7 +25,10 @@ type Moves interface {
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
 
-	// DueMoves returns names whose step has ended.
+	// DelayMove sets when a move is due again, unless it was replaced.
+	DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error
+
+	// DueMoves returns names whose step has ended, those that have waited longest first.
 	DueMoves(ctx context.Context, limit int) ([]string, error)
 }
 
@@ -45,9 +48,13 @@ type Delegation struct {
 // left all caches. It fails with CodeValidation, before anything is changed, when a
 // server below the name itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
+	return repeat(name, func() error { return s.delegate(ctx, who, name, d) })
+}
+
+// repeat repeats a change that found the DS of the name changed by another one.
+func repeat(name deed.Name, change func() error) error {
 	for range 3 {
-		err := s.delegate(ctx, who, name, d)
-		if !errors.Is(err, lifecycle.ErrConcurrentAction) {
+		if err := change(); !errors.Is(err, lifecycle.ErrConcurrentAction) {
 			return err
 		}
 	}
@@ -216,7 +223,8 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
 }
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent.
+// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
+// error the move is due again later, so that it does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -225,6 +233,14 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
+	err = s.advanceMove(ctx, m)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
+		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
+	}
+	return err
+}
+
+func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	r, err := s.Names.Registration(ctx, m.Name)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
@@ -249,6 +265,10 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 
 // SetDS sets the DS of a name whose zone is served elsewhere.
 func (s *Service) SetDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
+	return repeat(name, func() error { return s.setDS(ctx, who, name, ds) })
+}
+
+func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
 		return err

@@ -41,9 +41,9 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		_, err := tx.ExecContext(ctx, `
-			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, created_at, glue) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
-			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, created_at = excluded.created_at`,
+			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`,
 			m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String())
 		if err != nil {
 			return err
@@ -55,9 +55,7 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.Ev
 // EndMove implements registration.Moves. A move that was replaced meanwhile stays.
 func (s Moves) EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		ended, err := rowsAffected(tx.ExecContext(ctx, `
-			DELETE FROM delegation_moves WHERE domain = $1 AND step = $2 AND hosts = $3 AND effective_at = $4 AND glue = $5`,
-			m.Name, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Glue.String()))
+		ended, err := rowsAffected(tx.ExecContext(ctx, `DELETE FROM delegation_moves `+sameMove, moveKey(m)...))
 		if err != nil || !ended {
 			return err
 		}
@@ -65,9 +63,25 @@ func (s Moves) EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.Ev
 	})
 }
 
-// DueMoves implements registration.Moves.
+// sameMove is the condition of a move that was not replaced; its values are by moveKey.
+const sameMove = `WHERE domain = $1 AND step = $2 AND hosts = $3 AND effective_at = $4 AND glue = $5`
+
+func moveKey(m lifecycle.Move) []any {
+	return []any{m.Name, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Glue.String()}
+}
+
+// DelayMove implements registration.Moves.
+func (s Moves) DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE delegation_moves SET next_at = $6 `+sameMove, append(moveKey(m), until.Unix())...)
+		return err
+	})
+}
+
+// DueMoves implements registration.Moves. A node of an earlier version does not store when a
+// move is looked at.
 func (s Moves) DueMoves(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, dueQuery{id: "domain", from: "delegation_moves", at: "effective_at"}, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "domain", from: "delegation_moves", at: "next_at", where: "effective_at <= $1"}, s.Now(), limit)
 }
 
 func (s Moves) addMoveEvent(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {

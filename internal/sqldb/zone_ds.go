@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/zone"
 )
 
@@ -44,23 +45,31 @@ func (s Zones) SetDSWait(ctx context.Context, name deed.Name, w zone.DSWait) err
 
 // StoreDS implements zone.Delegations.
 func (s Zones) StoreDS(ctx context.Context, name deed.Name, servers []string, ds []dnssec.DS) (stored bool, err error) {
-	return s.setDS(ctx, `nameservers = $3`, dsColumn(ds), name, strings.Join(servers, " "))
+	return s.setDS(ctx, name, ds, func(r lifecycle.Registration) bool { return lifecycle.SameServers(r.Nameservers, servers) })
 }
 
 // ReplaceDS implements zone.Delegations.
-func (s Zones) ReplaceDS(ctx context.Context, name deed.Name, ds []dnssec.DS) (stored bool, err error) {
-	return s.setDS(ctx, `ds <> ''`, dsColumn(ds), name)
+func (s Zones) ReplaceDS(ctx context.Context, name deed.Name, others, ds []dnssec.DS) (stored bool, err error) {
+	return s.setDS(ctx, name, ds, func(r lifecycle.Registration) bool { return dnssec.AnyDS(r.DS, others) })
 }
 
 // setDS stores the DS of a name that fulfils the condition, unless its name servers are
 // about to change.
-func (s Zones) setDS(ctx context.Context, condition string, args ...any) (stored bool, err error) {
+func (s Zones) setDS(ctx context.Context, name deed.Name, ds []dnssec.DS, condition func(lifecycle.Registration) bool) (stored bool, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		stored, err = rowsAffected(tx.ExecContext(ctx, `
-			UPDATE registrations SET ds = $1
-			 WHERE domain = $2 AND `+condition+`
+			UPDATE registrations SET ds = ds
+			 WHERE domain = $1
 			   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = registrations.domain AND m.reference = registrations.reference)`,
-			args...))
+			name))
+		if err != nil || !stored {
+			return err
+		}
+		r, err := readRegistration(ctx, tx, name) // the row is locked by the update above
+		if stored = err == nil && condition(r); !stored {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
 		return err
 	})
 	return stored, err

@@ -29,9 +29,9 @@ type Delegations interface {
 	// when the name servers of the name were changed meanwhile, or are about to be.
 	StoreDS(ctx context.Context, name deed.Name, servers []string, ds []dnssec.DS) (stored bool, err error)
 
-	// ReplaceDS stores the DS records in place of others. It stores nothing when there are
-	// none any more, or the name servers of the name are about to change.
-	ReplaceDS(ctx context.Context, name deed.Name, ds []dnssec.DS) (stored bool, err error)
+	// ReplaceDS stores the DS records in place of others. It stores nothing when the name has
+	// none of those any more, or its name servers are about to change.
+	ReplaceDS(ctx context.Context, name deed.Name, others, ds []dnssec.DS) (stored bool, err error)
 }
 
 // A DSWait says since when the DS of a zone has waited for name servers, and when they
@@ -115,17 +115,37 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 		}
 		return errors.Join(fmt.Errorf("set the DS of %s at the registry: %w", name, err), stored)
 	}
+	return c.store(ctx, name, ds)
+}
+
+// storeDSTimeout bounds what follows when a DS was set at the registry. It is time of its
+// own: if the DS were neither stored nor removed, it could stay where no key matches it.
+const storeDSTimeout = 10 * time.Second
+
+// store stores the DS that the registry has now, or removes it again if the owner has
+// changed the name servers meanwhile.
+func (c *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeDSTimeout)
+	defer cancel()
 	stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds)
 	if err == nil && !stored {
-		err = removeDS(ctx, c.Manager, name)
+		err = removeDS(ctx, c.Manager, name, ds)
 	}
 	return err
 }
 
-// removeDS removes a DS that was set while the owner of the name changed its name servers:
-// the owner's change did not know of it.
-func removeDS(ctx context.Context, m registrar.Manager, name deed.Name) error {
-	if err := m.SetDS(ctx, name, nil); err != nil {
+// removeDS removes a DS of ours that was set while the owner of the name changed its name
+// servers: the owner's change did not know of it. What the owner has set since stays. If
+// it fails, registration.Lifecycle removes the DS when it compares the name.
+func removeDS(ctx context.Context, m registrar.Manager, name deed.Name, ours []dnssec.DS) error {
+	h, err := m.Holding(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // the name has ended
+	}
+	if err == nil && dnssec.AnyDS(h.DS, ours) {
+		err = m.SetDS(ctx, name, dnssec.WithoutDS(h.DS, ours))
+	}
+	if err != nil {
 		return fmt.Errorf("remove the DS of %s, whose name servers were changed meanwhile: %w", name, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package zone
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -110,13 +111,13 @@ func (k *KeyRoller) finish(ctx context.Context, r lifecycle.KeyRoll) error {
 
 // replaceDS replaces the DS at the registry by that of the new key, and reports whether
 // it was another one. A name without a DS gets it after the roll, and the DS of a name
-// that is served elsewhere belongs to the keys there, unless it is that of the old key:
-// a name may have other servers than those of today's configuration, and be ours.
+// that is served elsewhere belongs to the keys there, unless it is one of ours: a name may
+// have other servers than those of today's configuration, and be ours.
 func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replaced bool, err error) {
 	defer func() {
 		if err != nil {
 			// The error is returned; without the delay it would be retried at once.
-			_ = k.Rolls.DelayKeyRoll(ctx, r, k.Now().Add(registryRetryInterval))
+			_ = k.Rolls.DelayKeyRoll(context.WithoutCancel(ctx), r, k.Now().Add(registryRetryInterval))
 		}
 	}()
 	ds, old, err := k.DS(ctx, r.Name)
@@ -127,17 +128,32 @@ func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replace
 	if err != nil {
 		return false, fmt.Errorf("read the DS of %s: %w", r.Name, err)
 	}
-	if len(h.DS) == 0 || !lifecycle.SameServers(h.Nameservers, k.Servers) && !dnssec.AnyDS(h.DS, old) {
+	if len(h.DS) == 0 {
 		return false, nil
+	}
+	ours := slices.Concat(ds, old)
+	if !lifecycle.SameServers(h.Nameservers, k.Servers) {
+		if !dnssec.AnyDS(h.DS, ours) {
+			return false, nil
+		}
+		ds = slices.Concat(dnssec.WithoutDS(h.DS, ours), ds) // others may serve it, too, with their own keys
 	}
 	if replaced = !dnssec.SameDS(h.DS, ds); replaced {
 		if err := k.Manager.SetDS(ctx, r.Name, ds); err != nil {
 			return false, fmt.Errorf("set the DS of %s at the registry: %w", r.Name, err)
 		}
 	}
-	stored, err := k.Delegation.ReplaceDS(ctx, r.Name, ds)
-	if err == nil && !stored && replaced {
-		err = removeDS(ctx, k.Manager, r.Name)
+	return replaced, k.store(ctx, r.Name, slices.Concat(h.DS, ours), ours, ds)
+}
+
+// store stores the DS that the registry has now in place of others, or removes ours if the
+// owner has changed the name servers meanwhile.
+func (k *KeyRoller) store(ctx context.Context, name deed.Name, others, ours, ds []dnssec.DS) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeDSTimeout)
+	defer cancel()
+	stored, err := k.Delegation.ReplaceDS(ctx, name, others, ds)
+	if err == nil && !stored {
+		err = removeDS(ctx, k.Manager, name, ours)
 	}
-	return replaced, err
+	return err
 }
