@@ -125,10 +125,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if err != nil {
 		return err
 	}
-	h, removed, err := l.removeStray(ctx, was, h)
-	if err != nil {
-		return err
-	}
+	h, removed := l.removeStray(ctx, was, h)
 	is, events := was.Corrected(h, now)
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
