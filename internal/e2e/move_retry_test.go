@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,5 +76,32 @@ func TestFailedMoveIsTriedLater(t *testing.T) {
 		}
 		s.api.Registrations.Manager = s.registry
 		m.is("moved", m.due(0), "ns1.example.net", "", 0)
+	})
+}
+
+// A fixedManager does not change name servers.
+type fixedManager struct{ registrar.Manager }
+
+func (fixedManager) SetNameservers(context.Context, deed.Name, []string) error {
+	return errors.New("the registry does not answer")
+}
+
+// A name that comes back when its registry does not answer comes back when it does.
+func TestReturnThatFailsIsTriedAgain(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
+		m.clock.advance(25 * time.Hour)
+		s.api.Registrations.Manager = fixedManager{s.registry}
+		if err := s.api.Registrations.AdvanceMove(t.Context(), "first.com"); err == nil {
+			t.Fatal("it was executed")
+		}
+		m.is("refused", m.domain(t, "first.com"), "ns1.example.net", "withdrawing", 0)
+		s.api.Registrations.Manager = s.registry
+		m.is("back", m.due(2*time.Minute), "ns1.deed.example", "settling", 0)
+		m.is("settled", m.due(49*time.Hour), "ns1.deed.example", "", 0)
 	})
 }

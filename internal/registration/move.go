@@ -195,8 +195,15 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 
 // changeServers changes the name servers at once. Unless that is forced, the DS of a
 // name that comes back is not published before resolvers have forgotten the old
-// servers.
+// servers: this is stored before the registry changes them.
 func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d Delegation) error {
+	return s.changeServersOf(ctx, r, d, false)
+}
+
+// changeServersOf is changeServers. If the change is that of a move, which keeps the DS from
+// being published until it ends, the next step is stored when the registry has changed the
+// servers: if it does not, the move goes on.
+func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, ofMove bool) error {
 	crossing, hadDS := s.crosses(r.Nameservers, d.Hosts), r.DS
 	if len(r.DS) > 0 && crossing {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
@@ -204,13 +211,9 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 		}
 		r.DS = nil
 	}
-	if crossing && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers) {
-		now := s.RegistryNow().UTC().Truncate(time.Second)
-		m := lifecycle.Move{
-			Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
-			EffectiveAt: now.Add(s.ParentTTL.NS), Created: now,
-		}
-		if err := s.Moves.PutMove(ctx, m, lifecycle.EventDelegated); err != nil {
+	comesBack := crossing && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
+	if comesBack && !ofMove {
+		if err := s.settle(ctx, r, d); err != nil {
 			return err
 		}
 	}
@@ -219,48 +222,23 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 	if err := s.setServers(ctx, r, had); err != nil {
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
+	if comesBack && ofMove {
+		if err := s.settle(ctx, r, d); err != nil {
+			return err
+		}
+	}
 	detail := strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
 	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
 }
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
-// error the move is due again later, so that it does not delay others.
-func (s *Service) AdvanceMove(ctx context.Context, id string) error {
-	m, err := s.Moves.Move(ctx, deed.Name(id))
-	if deed.CodeOf(err) == deed.CodeNotFound {
-		return nil // it was canceled, or another node has ended it
-	}
-	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
-		return err
-	}
-	err = s.advanceMove(ctx, m)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
-		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
-	}
-	return err
-}
-
-func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
-	r, err := s.Names.Registration(ctx, m.Name)
-	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
-		return s.Moves.EndMove(ctx, m, "") // the name ended, or its new owner decides
-	case err != nil:
-		return err
-	case m.Step == lifecycle.MoveSettling:
-		return s.Moves.EndMove(ctx, m, "")
-	}
-	h, err := s.Manager.Holding(ctx, m.Name)
-	if err != nil {
-		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
-	}
-	if len(h.DS) > 0 { // it crashed before the DS was removed
-		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
-	}
-	if err := s.changeServers(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}); err != nil {
-		return err
-	}
-	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step
+// settle has a name that comes back wait for its DS until resolvers have forgotten the
+// old servers.
+func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation) error {
+	now := s.RegistryNow().UTC().Truncate(time.Second)
+	return s.Moves.PutMove(ctx, lifecycle.Move{
+		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
+		EffectiveAt: now.Add(s.ParentTTL.NS), Created: now,
+	}, lifecycle.EventDelegated)
 }
 
 // SetDS sets the DS of a name whose zone is served elsewhere.

@@ -1,0 +1,50 @@
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+)
+
+// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
+// error the move is due again later, so that it does not delay others.
+func (s *Service) AdvanceMove(ctx context.Context, id string) error {
+	m, err := s.Moves.Move(ctx, deed.Name(id))
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // it was canceled, or another node has ended it
+	}
+	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
+		return err
+	}
+	err = s.advanceMove(ctx, m)
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
+		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
+	}
+	return err
+}
+
+func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
+	r, err := s.Names.Registration(ctx, m.Name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
+		return s.Moves.EndMove(ctx, m, "") // the name ended, or its new owner decides
+	case err != nil:
+		return err
+	case m.Step == lifecycle.MoveSettling:
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	h, err := s.Manager.Holding(ctx, m.Name)
+	if err != nil {
+		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
+	}
+	if len(h.DS) > 0 { // it crashed before the DS was removed
+		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+	}
+	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, true); err != nil {
+		return err
+	}
+	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step
+}
