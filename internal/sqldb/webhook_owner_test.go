@@ -243,3 +243,28 @@ func TestRotationAndTests(t *testing.T) {
 		}
 	})
 }
+
+// However many deliveries have ended, or belong to no webhook, they are deleted; what is
+// pending stays.
+func TestManyDeliveriesArePruned(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		w := h.create(t, "0xa", hookURL)
+		h.emit(t, "0xa", "a.com")
+		for webhookID, state := range map[string]string{w.ID: "delivered", "wh_gone": "pending"} {
+			err := db.Exec(t.Context(), `
+				WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 12000)
+				INSERT INTO webhook_deliveries (webhook, event, n, type, aggregate, host, state, created_at, last_at)
+				SELECT '`+webhookID+`', 'evt_' || n, n, 'domain.renewed', 'name' || n || '.com', 'a.example', '`+state+`', 0, n FROM numbers`)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.store.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := db.Text(t.Context(), `SELECT count(*) FROM webhook_deliveries`); err != nil || n != "1" {
+			t.Errorf("%s deliveries are left, %v, want 1", n, err)
+		}
+	})
+}
