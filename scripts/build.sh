@@ -4,6 +4,7 @@
 # 600 packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/compiler.sh
 . scripts/version.sh
 
 # progress counts the packages in the output of `go build -v` and passes on
@@ -28,8 +29,17 @@ progress() {
 	[ ! -t 2 ] || [ $((downloads + packages)) = 0 ] || echo
 }
 
+# build downloads what is missing and builds. net/http needs no modules, so it is compiled
+# with much of the standard library while they are downloaded.
+build() {
+	go build net/http &
+	go list -deps ./cmd/deed >/dev/null
+	wait
+	go "$command" -v -ldflags "$(stamp)" "$@" ./cmd/deed
+}
+
 command=$1
 shift
 printf 'deed: building %s (the first build takes a few minutes)\n' "$(version)" >&2
 export CGO_ENABLED=0 # as a release is built
-go "$command" -v -ldflags "$(stamp)" "$@" ./cmd/deed 2>&1 | progress >&2
+build "$@" 2>&1 | progress >&2

@@ -3,6 +3,7 @@
 # is acceptable if it reads well.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/compiler.sh
 
 unformatted=$(gofmt -l . | grep -v node_modules || true)
 if [ -n "$unformatted" ]; then
