@@ -84,6 +84,8 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return nil // it has them, and waits until its DS can be published
 	case !d.Force && pending != nil && !waits && sameHosts:
 		return s.changeServers(ctx, r, d) // only their addresses change
+	case !d.Force && waits && sameHosts && sameGlue && lifecycle.SameServers(d.Hosts, pending.Hosts):
+		return nil // the registry has changed them without an answer, and the move goes on
 	case !d.Force && waits && sameHosts && sameGlue:
 		return s.Moves.EndMove(ctx, *pending, "") // the DS is published again
 	case !d.Force && waits && !sameHosts:
@@ -202,7 +204,8 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 
 // changeServersOf is changeServers. If the change is that of a move, which keeps the DS from
 // being published until it ends, the next step is stored when the registry has changed the
-// servers: if it does not, the move goes on.
+// servers: if it does not, the move goes on. If it has changed them without an answer, the
+// name may have been compared since, and have our servers already: it waits all the same.
 func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, ofMove bool) error {
 	crossing, hadDS := s.crosses(r.Nameservers, d.Hosts), r.DS
 	if len(r.DS) > 0 && crossing {
@@ -211,7 +214,7 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 		}
 		r.DS = nil
 	}
-	comesBack := crossing && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
+	comesBack := (crossing || ofMove) && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
 	if comesBack && !ofMove {
 		if err := s.settle(ctx, r, d); err != nil {
 			return err
