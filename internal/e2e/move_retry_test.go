@@ -136,3 +136,25 @@ func TestReturnWithoutAnAnswerWaitsForCaches(t *testing.T) {
 		m.is("settled", m.due(49*time.Hour), "ns1.deed.example", "", 0)
 	})
 }
+
+// An owner who chooses others while the registry brings a name back gets them: the next step
+// of the return does not take the place of the newer move.
+func TestOwnerChoosesOthersDuringAReturn(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
+		m.clock.advance(25 * time.Hour)
+		s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() {
+			if d := m.delegate(`{"nameservers":["ns3.example.net","ns4.example.net"]}`); d.Delegation == nil || d.Delegation.Nameservers[0] != "ns3.example.net" {
+				t.Errorf("got %+v", d.Delegation)
+			}
+		}}
+		if err := s.api.Registrations.AdvanceMove(t.Context(), "first.com"); err != nil {
+			t.Fatal(err)
+		}
+		m.is("moved", m.due(0), "ns3.example.net", "", 0)
+	})
+}
