@@ -105,3 +105,56 @@ func TestReturnThatFailsIsTriedAgain(t *testing.T) {
 		m.is("settled", m.due(49*time.Hour), "ns1.deed.example", "", 0)
 	})
 }
+
+// A lossyServers changes name servers, and its answers are lost.
+type lossyServers struct{ registrar.Manager }
+
+func (m lossyServers) SetNameservers(ctx context.Context, name deed.Name, hosts []string) error {
+	return errors.Join(m.Manager.SetNameservers(ctx, name, hosts), errors.New("executed, and the answer was lost"))
+}
+
+// A name that comes back, and whose registry has changed the servers without an answer, is
+// compared with the registry before its move goes on. Its DS waits for the caches all the
+// same: resolvers may still ask the old servers, which have other keys.
+func TestReturnWithoutAnAnswerWaitsForCaches(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
+		m.clock.advance(25 * time.Hour)
+		s.api.Registrations.Manager = lossyServers{s.registry}
+		if err := s.api.Registrations.AdvanceMove(t.Context(), "first.com"); err == nil {
+			t.Fatal("the answer was not lost")
+		}
+		s.api.Registrations.Manager = s.registry
+		s.pass(t, time.Minute)
+		m.is("compared", m.domain(t, "first.com"), "ns1.deed.example", "withdrawing", 0)
+		m.is("asked again", m.delegate(home), "ns1.deed.example", "withdrawing", 0)
+		m.is("back", m.due(time.Minute), "ns1.deed.example", "settling", 0)
+		m.is("settled", m.due(49*time.Hour), "ns1.deed.example", "", 0)
+	})
+}
+
+// An owner who chooses others while the registry brings a name back gets them: the next step
+// of the return does not take the place of the newer move.
+func TestOwnerChoosesOthersDuringAReturn(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
+		m.clock.advance(25 * time.Hour)
+		s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() {
+			if d := m.delegate(`{"nameservers":["ns3.example.net","ns4.example.net"]}`); d.Delegation == nil || d.Delegation.Nameservers[0] != "ns3.example.net" {
+				t.Errorf("got %+v", d.Delegation)
+			}
+		}}
+		if err := s.api.Registrations.AdvanceMove(t.Context(), "first.com"); err != nil {
+			t.Fatal(err)
+		}
+		m.is("moved", m.due(0), "ns3.example.net", "", 0)
+	})
+}

@@ -252,9 +252,10 @@ func (s *Service) refund(ctx context.Context, p order.Payment) (order.Payment, e
 	return s.record(ctx, p, order.PaymentRefunded, txHash)
 }
 
-// giveUpClaim makes an unclaimed payment due for refund after the claim window.
+// giveUpClaim makes an unclaimed payment due for refund after the claim window, unless it
+// waits for a decision.
 func (s *Service) giveUpClaim(ctx context.Context, p order.Payment) (order.Payment, error) {
-	if s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
+	if p.Lost || s.Now().Before(p.Created.Add(s.Terms.ClaimWindow)) {
 		return p, nil
 	}
 	return s.Store.MovePayment(ctx, p, order.PaymentRefundDue, "")

@@ -31,6 +31,7 @@ type Payment struct {
 
 	Tries   int       // since the last change of state
 	StuckAt time.Time // since when its transfer would fail; zero if it would succeed
+	Lost    bool      // unclaimed, and may have bought something before a restore: it waits for a decision
 }
 
 // SignedBy reports whether the signature is the one of the payment. The last byte

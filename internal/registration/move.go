@@ -19,8 +19,9 @@ type Moves interface {
 	Move(ctx context.Context, name deed.Name) (lifecycle.Move, error)
 
 	// PutMove stores a move in place of an earlier one of the name, with an event
-	// unless that is "".
-	PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
+	// unless that is "". With over, it does nothing if the name has another move than
+	// that by now.
+	PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error
 
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
@@ -84,11 +85,13 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return nil // it has them, and waits until its DS can be published
 	case !d.Force && pending != nil && !waits && sameHosts:
 		return s.changeServers(ctx, r, d) // only their addresses change
+	case !d.Force && waits && sameHosts && sameGlue && lifecycle.SameServers(d.Hosts, pending.Hosts):
+		return nil // the registry has changed them without an answer, and the move goes on
 	case !d.Force && waits && sameHosts && sameGlue:
 		return s.Moves.EndMove(ctx, *pending, "") // the DS is published again
 	case !d.Force && waits && !sameHosts:
 		pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, who
-		return s.Moves.PutMove(ctx, *pending, "")
+		return s.Moves.PutMove(ctx, *pending, nil, "")
 	case !d.Force && s.Moves != nil && len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts):
 		return s.withdrawDS(ctx, r, d)
 	}
@@ -182,7 +185,7 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveWithdrawing, Hosts: d.Hosts, Glue: d.Glue,
 		EffectiveAt: now.Add(s.ParentTTL.DS), Created: now,
 	}
-	if err := s.Moves.PutMove(ctx, m, lifecycle.EventDSWithdrawn); err != nil {
+	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
 		return err
 	}
 	if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
@@ -197,13 +200,14 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 // name that comes back is not published before resolvers have forgotten the old
 // servers: this is stored before the registry changes them.
 func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	return s.changeServersOf(ctx, r, d, false)
+	return s.changeServersOf(ctx, r, d, nil)
 }
 
 // changeServersOf is changeServers. If the change is that of a move, which keeps the DS from
 // being published until it ends, the next step is stored when the registry has changed the
-// servers: if it does not, the move goes on.
-func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, ofMove bool) error {
+// servers: if it does not, the move goes on. If it has changed them without an answer, the
+// name may have been compared since, and have our servers already: it waits all the same.
+func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
 	crossing, hadDS := s.crosses(r.Nameservers, d.Hosts), r.DS
 	if len(r.DS) > 0 && crossing {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
@@ -211,9 +215,9 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 		}
 		r.DS = nil
 	}
-	comesBack := crossing && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
-	if comesBack && !ofMove {
-		if err := s.settle(ctx, r, d); err != nil {
+	comesBack := (crossing || of != nil) && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
+	if comesBack && of == nil {
+		if err := s.settle(ctx, r, d, nil); err != nil {
 			return err
 		}
 	}
@@ -222,8 +226,8 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	if err := s.setServers(ctx, r, had); err != nil {
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
-	if comesBack && ofMove {
-		if err := s.settle(ctx, r, d); err != nil {
+	if comesBack && of != nil {
+		if err := s.settle(ctx, r, d, of); err != nil {
 			return err
 		}
 	}
@@ -232,13 +236,14 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 }
 
 // settle has a name that comes back wait for its DS until resolvers have forgotten the
-// old servers.
-func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation) error {
+// old servers. If this is the next step of a move that the owner has replaced meanwhile, the
+// newer move goes on instead.
+func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
 	now := s.RegistryNow().UTC().Truncate(time.Second)
 	return s.Moves.PutMove(ctx, lifecycle.Move{
 		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
 		EffectiveAt: now.Add(s.ParentTTL.NS), Created: now,
-	}, lifecycle.EventDelegated)
+	}, of, lifecycle.EventDelegated)
 }
 
 // SetDS sets the DS of a name whose zone is served elsewhere.

@@ -43,7 +43,7 @@ func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	if len(h.DS) > 0 { // it crashed before the DS was removed
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
-	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, true); err != nil {
+	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}
 	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/settle"
@@ -68,6 +69,53 @@ func TestFinishRestoreParksUnclaimedTransfers(t *testing.T) {
 		t.Errorf("undecided: got %+v, %v, due %v", all, err, e.due(id))
 	}
 	if all, err := e.restore().Finish(t.Context(), false); err != nil || len(all) != 1 || all[0].Undecided != "" || !e.due(id) {
+		t.Errorf("it bought nothing: got %+v, %v, due %v", all, err, e.due(id))
+	}
+}
+
+// readBefore are payments that a node has read before they were parked.
+type readBefore struct {
+	sqldb.Payments
+	read order.Payment
+}
+
+func (r readBefore) Payment(ctx context.Context, id string) (order.Payment, error) {
+	if id == r.read.ID {
+		return r.read, nil
+	}
+	return r.Payments.Payment(ctx, id)
+}
+
+// refuser is a chain on which nothing is refunded.
+type refuser struct{}
+
+func (refuser) Refund(context.Context, settle.Refund) (string, error) {
+	return "", errors.New("a refund was asked for")
+}
+
+// A node that found an unclaimed transfer due before it was parked does not refund it,
+// also if it has read the payment before.
+func TestParkedTransfersAreNotRefundedByNodesThatFoundThemDue(t *testing.T) {
+	e := newEnv(t)
+	id := e.orphan("0x0a")
+	e.now = e.now.Add(10 * time.Minute)
+	read, err := e.payments.Payment(t.Context(), id)
+	if err != nil || !e.due(id) {
+		t.Fatalf("got %v, due %v", err, e.due(id))
+	}
+	if _, err := e.payments.ParkLost(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for what, store := range map[string]fulfil.Store{"read after": e.payments, "read before": readBefore{e.payments, read}} {
+		node := &fulfil.Service{Store: store, Refunder: refuser{}, Now: e.engine.Now, Terms: fulfil.DefaultTerms()}
+		if _, err := node.Advance(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if p, err := e.payments.Payment(t.Context(), id); err != nil || p.State != order.PaymentUnclaimed {
+			t.Errorf("%s: got %s, %v", what, p.State, err)
+		}
+	}
+	if all, err := e.restore().Finish(t.Context(), false); err != nil || len(all) != 1 || !e.due(id) {
 		t.Errorf("it bought nothing: got %+v, %v, due %v", all, err, e.due(id))
 	}
 }

@@ -43,7 +43,8 @@ func (tx *Tx) emit(e event.Event) { tx.events = append(tx.events, e) }
 
 // writeLast writes the catalog and then the events, in the order of their owners. Events
 // come last because each owner's counter stays locked until the commit: a transaction that
-// holds one waits for nothing else.
+// holds one waits only for the rows of the owner's webhooks and e-mail, so one that holds
+// such a row must not wait for a counter.
 func (tx *Tx) writeLast(ctx context.Context) error {
 	tx.members.write(tx)
 	byOwner := map[deed.Wallet][]event.Event{}

@@ -87,6 +87,11 @@ func (db *DB) TextInTx(ctx context.Context, query string) (s string, err error) 
 	return s, err
 }
 
+// DeleteTokens are the statements that delete tokens.
+func (db *DB) DeleteTokens() []string {
+	return []string{db.deleteTokens("expires_at"), db.deleteTokens("coalesce(used_at, ended_at)")}
+}
+
 // AllBy is All with so many zones in each statement.
 func (s Served) AllBy(ctx context.Context, zones int, yield func(dnssec.ServedZone) error) error {
 	return s.allBy(ctx, zones, yield)

@@ -38,14 +38,21 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 }
 
 // PutMove implements registration.Moves.
-func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error {
+func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
+		condition := ""
+		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String()}
+		if over != nil {
+			condition = `
+			 WHERE delegation_moves.step = $9 AND delegation_moves.hosts = $10 AND delegation_moves.effective_at = $11 AND delegation_moves.glue = $12`
+			args = append(args, moveKey(*over)[1:]...) // of the same name
+		}
+		stored, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
-			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`,
-			m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String())
-		if err != nil {
+			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`+condition,
+			args...))
+		if err != nil || !stored {
 			return err
 		}
 		return s.addMoveEvent(ctx, tx, m, event)

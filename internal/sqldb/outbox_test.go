@@ -114,3 +114,18 @@ func TestPropagationChecker(t *testing.T) {
 		}
 	})
 }
+
+// A name that ends after it was found due is no failure.
+func TestRowsOfANameThatHasEnded(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		aliases := &zone.AliasUpdater{Aliases: s.zones, Now: s.zones.Now}
+		if err := aliases.Advance(t.Context(), "@/ended.com"); err != nil {
+			t.Errorf("alias: %v", err)
+		}
+		outbox := &zone.PropagationChecker{Outbox: s.zones, Now: s.zones.Now}
+		if err := outbox.Advance(t.Context(), "ended.com"); err != nil {
+			t.Errorf("outbox: %v", err)
+		}
+	})
+}

@@ -58,7 +58,7 @@ type paymentMove struct {
 const updatePayment = `
 	UPDATE payments SET state = $1, tx_hash = $2, refund_tx = $3, refund_id = $4, changed_at = $5, next_at = $6,
 	                    tries = 0, stuck_at = NULL, cause = '', lost_at = NULL
-	 WHERE id = $7 AND state = $8 AND alias_of IS NULL`
+	 WHERE id = $7 AND CASE WHEN lost_at IS NULL THEN 0 ELSE 1 END = $8 AND state = $9 AND alias_of IS NULL`
 
 // apply returns the payment after the transition, and the arguments of updatePayment.
 func (m paymentMove) apply(p order.Payment) (next order.Payment, args []any, err error) {
@@ -69,7 +69,7 @@ func (m paymentMove) apply(p order.Payment) (next order.Payment, args []any, err
 		return p, nil, fmt.Errorf("payment %s: %+v of it cannot be refunded", p.ID, p.Part)
 	}
 	next = p
-	next.State, next.RefundTx = m.to, ""
+	next.State, next.RefundTx, next.Lost = m.to, "", false
 	next.Changed, next.Tries, next.StuckAt = time.Unix(m.at.Unix(), 0), 0, time.Time{}
 	switch m.to {
 	case order.PaymentSettled:
@@ -86,11 +86,12 @@ func (m paymentMove) apply(p order.Payment) (next order.Payment, args []any, err
 	case order.PaymentSettling, order.PaymentRefundDue, order.PaymentRefunding:
 		due = m.at.Unix()
 	}
-	return next, []any{m.to, next.TxHash, next.RefundTx, next.RefundID, m.at.Unix(), due, p.ID, p.State}, nil
+	return next, []any{m.to, next.TxHash, next.RefundTx, next.RefundID, m.at.Unix(), due, p.ID, boolInt(p.Lost), p.State}, nil
 }
 
 // movePayment makes a transition and returns the payment after it. It returns false when
-// the payment is no longer in p.State, because another process has moved it.
+// the payment is no longer in p.State, because another process has moved it, or was parked
+// meanwhile.
 func movePayment(ctx context.Context, tx *Tx, p order.Payment, m paymentMove) (order.Payment, bool, error) {
 	next, args, err := m.apply(p)
 	if err != nil {
@@ -107,7 +108,7 @@ func movePayment(ctx context.Context, tx *Tx, p order.Payment, m paymentMove) (o
 // queueMove queues a transition, or several as one statement, and returns the payment
 // after it. The transaction fails with none when another process has moved the payment.
 func queueMove(tx *Tx, p order.Payment, none error, moves ...paymentMove) (order.Payment, error) {
-	stored, args := p.State, []any(nil)
+	stored, args := []any{boolInt(p.Lost), p.State}, []any(nil)
 	for _, m := range moves {
 		next, last, err := m.apply(p)
 		if err != nil {
@@ -116,7 +117,7 @@ func queueMove(tx *Tx, p order.Payment, none error, moves ...paymentMove) (order
 		tx.observe(p, next, m.at)
 		p, args = next, last
 	}
-	args[len(args)-1] = stored
+	copy(args[len(args)-len(stored):], stored)
 	tx.require(none, updatePayment, args...)
 	return p, nil
 }

@@ -13,7 +13,8 @@ import (
 
 const selectPayment = `
 	SELECT id, source, public_id, refund_id, chain_id, asset, payer, nonce, pay_to, amount, valid_after, valid_before, signature, kind, domain, years, purchase, fingerprint,
-	       state, tx_hash, refund_tx, refund_amount, refund_label, refund_reason, alias_of, created_at, changed_at, tries, coalesce(stuck_at, 0)
+	       state, tx_hash, refund_tx, refund_amount, refund_label, refund_reason, alias_of, created_at, changed_at, tries, coalesce(stuck_at, 0),
+	       CASE WHEN lost_at IS NULL THEN 0 ELSE 1 END
 	  FROM payments `
 
 func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment, error) {
@@ -42,14 +43,14 @@ func readPayments(ctx context.Context, from querier, where string, args ...any) 
 func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
 	var signature, purchase string
 	var alias sql.NullString
-	var created, changed, stuck int64
+	var created, changed, stuck, lost int64
 	err = row.Scan(&p.ID, &p.Source, &p.PublicID, &p.RefundID, &p.Auth.Asset.ChainID, &p.Auth.Asset.Token, &p.Auth.Payer, &p.Auth.Nonce, &p.Auth.PayTo, &p.Auth.Amount, &p.Auth.ValidAfter, &p.Auth.ValidBefore,
 		&signature, &p.Purchase.Kind, &p.Purchase.Name, &p.Purchase.Years, &purchase, &p.Fingerprint,
-		&p.State, &p.TxHash, &p.RefundTx, &p.Part.Amount, &p.Part.Label, &p.Part.Reason, &alias, &created, &changed, &p.Tries, &stuck)
+		&p.State, &p.TxHash, &p.RefundTx, &p.Part.Amount, &p.Part.Label, &p.Part.Reason, &alias, &created, &changed, &p.Tries, &stuck, &lost)
 	if err != nil {
 		return p, err
 	}
-	p.AliasOf, p.Created, p.Changed, p.StuckAt = alias.String, time.Unix(created, 0), time.Unix(changed, 0), timeOrZero(stuck)
+	p.AliasOf, p.Created, p.Changed, p.StuckAt, p.Lost = alias.String, time.Unix(created, 0), time.Unix(changed, 0), timeOrZero(stuck), lost == 1
 	if p.Auth.Signature, err = hex.DecodeString(signature); err != nil {
 		return p, err
 	}

@@ -70,6 +70,14 @@ func TestOpenPaymentsUseIndexes(t *testing.T) {
 	}
 }
 
+// What is due next to a webhook is computed after each turn, and does not read what was
+// delivered before.
+func TestNextDueReadsWhatIsPending(t *testing.T) {
+	if all := fmt.Sprint(plans(t, openFresh(t), setNextDue, "wh_1", 0)); !strings.Contains(all, "SEARCH d USING INDEX webhook_deliveries_order (webhook=? AND aggregate>?)") {
+		t.Errorf("got %s", all)
+	}
+}
+
 // plans returns how SQLite would execute a query. It takes as many of the arguments as it
 // has placeholders.
 func plans(t *testing.T, db *DB, query string, args ...any) (list []string) {

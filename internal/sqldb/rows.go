@@ -95,6 +95,16 @@ func (db *DB) among(column, place string) string {
 	return column + " IN (SELECT value FROM json_each(" + place + "))"
 }
 
+// amongResults returns the condition that the column is among the results of a query with
+// a limit. PostgreSQL expects as many results as the limit allows, and would rather read the
+// whole table than look up each of them, although there are few nearly always.
+func (db *DB) amongResults(column, query string) string {
+	if db.dialect == postgres {
+		return column + " = ANY(ARRAY(" + query + "))"
+	}
+	return column + " IN (" + query + ")"
+}
+
 // array returns the argument of among.
 func array[T ~string](db *DB, list []T) any {
 	texts := make([]string, len(list))

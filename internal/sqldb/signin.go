@@ -61,7 +61,7 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 		if err != nil {
 			return err
 		}
-		if err := endOldSessions(ctx, tx, ses.Wallet, ses.Refresh.Issued); err != nil {
+		if err := s.db.endOldSessions(ctx, tx, ses.Wallet, ses.Refresh.Issued); err != nil {
 			return err
 		}
 		if err := insertRefresh(ctx, tx, ses.Wallet, ses.Family, ses.Refresh); err != nil {
@@ -74,12 +74,11 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 
 // endOldSessions makes room for one more session of a wallet, whose row is locked: those
 // that were refreshed the longest time ago end.
-func endOldSessions(ctx context.Context, tx *Tx, w deed.Wallet, at time.Time) error {
-	_, err := tx.ExecContext(ctx, `
-		UPDATE refresh_tokens SET ended_at = $2 WHERE hash IN (
+func (db *DB) endOldSessions(ctx context.Context, tx *Tx, w deed.Wallet, at time.Time) error {
+	_, err := tx.ExecContext(ctx, `UPDATE refresh_tokens SET ended_at = $2 WHERE `+db.amongResults("hash", `
 			SELECT hash FROM refresh_tokens
 			 WHERE wallet = $1 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $2
-			 ORDER BY issued_at DESC, hash LIMIT $3 OFFSET $4)`,
+			 ORDER BY issued_at DESC, hash LIMIT $3 OFFSET $4`),
 		w, at.Unix(), sweepLimit, signin.MaxSessions-1)
 	return err
 }
@@ -102,16 +101,16 @@ func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `
-		DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE expires_at <= $1 LIMIT $2)`,
-		now-int64(expiredRetention/time.Second), sweepLimit)
-	if err != nil {
+	if _, err := tx.ExecContext(ctx, s.db.deleteTokens("expires_at"), now-int64(expiredRetention/time.Second), sweepLimit); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `
-		DELETE FROM refresh_tokens WHERE hash IN (SELECT hash FROM refresh_tokens WHERE coalesce(used_at, ended_at) <= $1 LIMIT $2)`,
-		now-int64(usedRetention/time.Second), sweepLimit)
+	_, err := tx.ExecContext(ctx, s.db.deleteTokens("coalesce(used_at, ended_at)"), now-int64(usedRetention/time.Second), sweepLimit)
 	return err
+}
+
+// deleteTokens is the statement that deletes tokens up to a time, and at most so many.
+func (db *DB) deleteTokens(at string) string {
+	return `DELETE FROM refresh_tokens WHERE ` + db.amongResults("hash", `SELECT hash FROM refresh_tokens WHERE `+at+` <= $1 LIMIT $2`)
 }
 
 // RotateRefresh implements signin.Store.

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,31 @@ func TestTokensAreDeleted(t *testing.T) {
 		signIn("g", 60*day)
 		use("c", "c1", deed.CodeTokenInvalid)
 	})
+}
+
+// Few tokens are deleted at a time, and all others are not read for that.
+func TestTokensAreDeletedByIndex(t *testing.T) {
+	db, err := sqldb.OpenPostgres(t.Context(), sqldbtest.MigratedPostgresURL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // the database goes away with the test
+	for _, statement := range []string{
+		fmt.Sprintf(`INSERT INTO wallets (address, generation, created_at, last_active_at) VALUES ('%s', 1, 1, 1)`, wallet),
+		fmt.Sprintf(`INSERT INTO refresh_tokens (hash, family, wallet, issued_at, expires_at, used_at)
+			SELECT md5(n::text), 'f' || n, '%s', n, n + 1000, n FROM generate_series(1, 20000) n`, wallet),
+		`ANALYZE refresh_tokens`,
+	} {
+		if err := db.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, statement := range db.DeleteTokens() {
+		plan, err := db.Text(t.Context(), "EXPLAIN (FORMAT JSON) "+strings.NewReplacer("$1", "1050", "$2", "5000").Replace(statement))
+		if err != nil || strings.Contains(plan, "Seq Scan") || !strings.Contains(plan, "Index") {
+			t.Errorf("%s: %s, %v", statement, plan, err)
+		}
+	}
 }
 
 // A wallet has a limited number of sessions: with one more, the one that was refreshed the

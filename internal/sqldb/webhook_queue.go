@@ -22,7 +22,7 @@ func (s Webhooks) Turns(ctx context.Context, lane webhook.Lane, perOwner, limit 
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT t.id, t.owner, t.host
 		  FROM (SELECT w.id, w.owner, w.host, w.due_at, (SELECT max(v.served_at) FROM webhooks v WHERE v.owner = w.owner) AS served_at,
-		               row_number() OVER (PARTITION BY w.owner ORDER BY w.due_at, w.id) AS turn
+		               row_number() OVER (PARTITION BY w.owner ORDER BY w.served_at, w.due_at, w.id) AS turn
 		          FROM webhooks w LEFT JOIN webhook_hosts h ON h.host = w.host
 		         WHERE w.due_at <= $2 AND coalesce(h.answered, 0) = $1
 		           AND coalesce(h.lease_until, 0) <= $2 AND coalesce(h.retry_at, 0) <= $2) t

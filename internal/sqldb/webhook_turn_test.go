@@ -77,6 +77,36 @@ func TestOwnersTakeTurns(t *testing.T) {
 	})
 }
 
+// The webhooks of an owner take turns, too: those with many deliveries that are due do not
+// keep the others from being served.
+func TestWebhooksOfAnOwnerTakeTurns(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		h := openHooks(t, db)
+		for i := range 6 {
+			h.create(t, "0xa", fmt.Sprintf("https://a%d.example/", i))
+		}
+		for i := range 20 {
+			h.emit(t, "0xa", deed.Name(fmt.Sprintf("n%d.com", i)))
+		}
+		r := &receivers{answer: func(context.Context, string, string) webhook.Outcome {
+			h.advance(3 * time.Second) // so a turn is four deliveries
+			return webhook.OutcomeOf(200)
+		}}
+		d := h.dispatcher(t, r)
+		served := map[string]bool{}
+		for range 3 { // two of the six each time
+			deliver(t, d)
+			for _, got := range r.take() {
+				url, _, _ := strings.Cut(got, " ")
+				served[url] = true
+			}
+		}
+		if len(served) != 6 {
+			t.Errorf("%d of 6 webhooks were served", len(served))
+		}
+	})
+}
+
 // A host that answers slowly is not in the lane of those that answer quickly.
 func TestSlowHosts(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {

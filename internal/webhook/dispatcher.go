@@ -59,8 +59,9 @@ type Turn struct {
 // Queue is the queue of deliveries in the database.
 type Queue interface {
 	// Turns returns at most limit turns of the lane, and perOwner of each owner: webhooks
-	// that something is due to, at hosts that nobody serves. The owner who was served
-	// the longest time ago is the first, then what has been due the longest.
+	// that something is due to, at hosts that nobody serves, those that were served the
+	// longest time ago. The owner who was served the longest time ago is the first, then
+	// what has been due the longest.
 	Turns(ctx context.Context, lane Lane, perOwner, limit int) ([]Turn, error)
 
 	// Lease reserves the host of a turn until a time, and reports whether it was free. It

@@ -99,6 +99,9 @@ func (u *AliasUpdater) Due(ctx context.Context, limit int) ([]string, error) {
 func (u *AliasUpdater) Advance(ctx context.Context, id string) error {
 	host, name, _ := strings.Cut(id, "/")
 	a, err := u.Aliases.Alias(ctx, deed.Name(name), host)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // the name has ended, or the record was deleted
+	}
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,9 @@ func (t *PropagationChecker) Due(ctx context.Context, limit int) ([]string, erro
 func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
 	name := deed.Name(id)
 	z, err := t.Outbox.Zone(ctx, name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // the name has ended
+	}
 	if err != nil {
 		return err
 	}
