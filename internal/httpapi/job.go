@@ -116,7 +116,6 @@ var refundStatus = map[order.PaymentState]string{
 	order.PaymentRefunded:  "confirmed",
 }
 
-// fromRefund returns nil when there is no refund.
 // failOrder sends the response for an order that was not delivered: 500 with the refund
 // if the job has failed. While it is not known how a payment ends, err is returned.
 func (s *Server) failOrder(w http.ResponseWriter, j order.Job, p order.Payment, err error) error {
@@ -129,6 +128,7 @@ func (s *Server) failOrder(w http.ResponseWriter, j order.Job, p order.Payment, 
 	return nil
 }
 
+// fromRefund returns nil when there is no refund.
 func fromRefund(p order.Payment) *api.Refund {
 	status, ok := refundStatus[p.State]
 	if !ok {

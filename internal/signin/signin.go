@@ -33,8 +33,8 @@ type Store interface {
 
 	// RotateRefresh replaces the token with the hash by next, once. It fails with
 	// CodeTokenExpired when that is unused and expired, and with CodeTokenInvalid
-	// when it is unknown, used or revoked. Reusing a token within a week revokes its
-	// family; later it is unknown.
+	// when it is unknown, used or revoked. Reusing a token within RefreshLifetime
+	// revokes its family; later it is unknown.
 	RotateRefresh(ctx context.Context, hash string, next RefreshToken) (w deed.Wallet, generation int64, err error)
 
 	// RevokeWallet revokes every token of the wallet and returns how many sessions
