@@ -177,6 +177,8 @@ func instead(t reflect.Type) string {
 		return ": send a string"
 	case t.Kind() == reflect.Bool:
 		return ": send true or false"
+	case t.Kind() >= reflect.Uint8 && t.Kind() <= reflect.Uint32:
+		return fmt.Sprintf(": send a whole number from 0 to %d", uint64(1)<<t.Bits()-1)
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
 		return ": send a whole number"
 	}

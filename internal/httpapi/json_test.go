@@ -23,3 +23,19 @@ func TestMalformedTime(t *testing.T) {
 		}
 	}
 }
+
+// The range of a number is said with it: a number beyond it is a whole one, too.
+func TestNumberOutOfRange(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"ds":[{"keyTag":65536}]}`:  "ds[0].keyTag: cannot be a JSON number: send a whole number from 0 to 65535",
+		`{"ds":[{"keyTag":-1}]}`:     "ds[0].keyTag: cannot be a JSON number: send a whole number from 0 to 65535",
+		`{"ds":[{"algorithm":256}]}`: "ds[0].algorithm: cannot be a JSON number: send a whole number from 0 to 255",
+	} {
+		r := httptest.NewRequest(http.MethodPut, "/domains/example.com/ds", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		var in api.DSRequest
+		if e, _ := shown(decode(httptest.NewRecorder(), r, maxBody, &in)); e.Message != want {
+			t.Errorf("%s: got %q, want %q", body, e.Message, want)
+		}
+	}
+}
