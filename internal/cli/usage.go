@@ -27,10 +27,18 @@ func argumentError(cmd *cobra.Command, args []string, err error) error {
 
 // flagError is the error of a wrong flag, without the words of package strconv.
 func flagError(err error) error {
-	if e, ok := errors.AsType[*pflag.InvalidValueError](err); ok && is[*strconv.NumError](err) {
-		return usagef("--%s: %q is not a number", e.GetFlag().Name, e.GetValue())
+	e, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || !is[*strconv.NumError](err) {
+		return usageError{err}
 	}
-	return usageError{err}
+	reason := "is not a number"
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		reason = "is out of range"
+	case e.GetFlag().Value.Type() == "bool":
+		reason = "is neither true nor false"
+	}
+	return usagef("--%s: %q %s", e.GetFlag().Name, e.GetValue(), reason)
 }
 
 // refuseUnknownHelp makes `deed help` fail for a command that does not exist.

@@ -191,7 +191,7 @@ func TestCanonicalRefusesValue(t *testing.T) {
 		"DNAME":      {"", ".", "foo", "192.0.2.1", "h.example.com", "x.h.example.com", "*.example.net"},
 		"MX":         {"", "mail", "192.0.2.1", "10 mail.example.com", "mail_1.example.com", "mail.example.com."[:4] + ".", "."},
 		"ALIAS":      {"192.0.2.1", "host", "a.example.net b.example.net", "*.example.net", `\# 4 c0000201`, "@"},
-		"FORWARD":    {"example.net", "ftp://example.net/", "https://user@example.net/", "303 https://example.net/", "https://192.0.2.1/", "https://example.net/a b", "https:///x", "javascript:alert(1)", "//example.net", "https://example.net/" + strings.Repeat("x", 2000)},
+		"FORWARD":    {"example.net", "ftp://example.net/", "https://user@example.net/", "303 https://example.net/", "https://192.0.2.1/", "https://example.net/a b", "https:///x", "javascript:alert(1)", "//example.net", "https://example.net:0/", "https://example.net:65536/", "https://example.net/" + strings.Repeat("x", 2000)},
 		"ANAME":      {"host.example.net"}, "SOA": {"a b 1 2 3 4 5"}, "": {"x"}, "ANY": {"x"}, "TYPE1": {"x"}, "TYPE65536": {`\# 1 00`}, "TYPE6": {`\# 1 00`}, "TYPE65280": {"x", `\#`, `\# 2 00`, `\# 1 0`, `\# 0`, `"\# 1 00"`}, "A\n": {"192.0.2.1"}, "RRSIG": {"x"}, "DNSKEY": {"x"}, "SPF": {"x"},
 	} {
 		for _, value := range values {

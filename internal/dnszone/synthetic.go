@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -59,6 +60,9 @@ func readForward(value string) (string, error) {
 	}
 	if _, err := (nameRule{}).target(u.Hostname()); err != nil {
 		return "", err
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return "", errors.New(forwardForm + "; with a port from 1 to 65535, if any")
 	}
 	u.Host = strings.ToLower(u.Host)
 	if status == "302" {

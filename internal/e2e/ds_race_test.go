@@ -40,6 +40,7 @@ func openUnsigned(t *testing.T, s *env) *mover {
 	m := openMover(t, s)
 	delegated(t, m.put("nameservers", away))
 	delegated(t, m.put("nameservers", home)) // the DS was removed, and the move is canceled
+	s.clock.advance(26 * time.Hour)          // no cache has that DS any more
 	m.is("before", m.domain(t, "first.com"), "ns1.deed.example", "", 0)
 	m.ds.Now = s.clock.Now
 	m.ds.Ready = func(context.Context, deed.Name, time.Duration) (bool, error) { return true, nil }

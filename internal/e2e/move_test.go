@@ -149,6 +149,12 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
 			t.Errorf("the DS is due again: got %v, %v", due, err)
 		}
+		again := m.delegate(away) // before the DS is published again: caches still have it
+		m.is("out again", again, "ns1.deed.example", "withdrawing", 0)
+		if again.Delegation == nil || again.Delegation.EffectiveAt.Sub(s.clock.Now()) < 24*time.Hour {
+			t.Fatalf("got %+v", again.Delegation)
+		}
+		m.is("canceled again", m.delegate(home), "ns1.deed.example", "", 0)
 		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
 		publish := func() {
 			t.Helper()

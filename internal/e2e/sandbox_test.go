@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"math/big"
 	"net/http/httptest"
 	"slices"
@@ -53,7 +54,7 @@ func TestFaucet(t *testing.T) {
 	if got := read[api.Faucet](t, h.do(t, "POST", "/sandbox/faucet", `{`+w+`,"amount_usd":"0.5"}`)); got.Balance != "1000.50" {
 		t.Errorf("got %+v", got)
 	}
-	for _, body := range []string{`{}`, `{"walletAddress":"0x1"}`, `{` + w + `,"amount_usd":"0"}`, `{` + w + `,"amount_usd":"-1"}`, `{` + w + `,"amount_usd":"1e6"}`, `{` + w + `,"amount_usd":"1000001"}`} {
+	for _, body := range []string{`{}`, `{"walletAddress":"0x1"}`, fmt.Sprintf(`{"walletAddress":%q}`, deed.ZeroWallet), `{` + w + `,"amount_usd":"0"}`, `{` + w + `,"amount_usd":"-1"}`, `{` + w + `,"amount_usd":"1e6"}`, `{` + w + `,"amount_usd":"1000001"}`} {
 		h.do(t, "POST", "/sandbox/faucet", body).expect(t, 400, deed.CodeValidation)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -151,9 +152,15 @@ func reason(e *json.SemanticError) string {
 		return "there is no such field"
 	case e.JSONKind == 0:
 		return "is not as we expect it"
+	case e.JSONKind == '"' && e.GoType == timeType:
+		return "is not " + timeForm
 	}
 	return fmt.Sprintf("cannot be a JSON %s%s", e.JSONKind, instead(e.GoType))
 }
+
+const timeForm = "a time as in 2027-01-02T03:04:05Z (RFC 3339)"
+
+var timeType = reflect.TypeFor[time.Time]()
 
 // instead returns a hint about the expected kind of value, if the type implies
 // one.
@@ -164,10 +171,14 @@ func instead(t reflect.Type) string {
 	switch {
 	case t == nil:
 		return ""
+	case t == timeType:
+		return ": send " + timeForm
 	case t.Kind() == reflect.String:
 		return ": send a string"
 	case t.Kind() == reflect.Bool:
 		return ": send true or false"
+	case t.Kind() >= reflect.Uint8 && t.Kind() <= reflect.Uint32:
+		return fmt.Sprintf(": send a whole number from 0 to %d", uint64(1)<<t.Bits()-1)
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
 		return ": send a whole number"
 	}

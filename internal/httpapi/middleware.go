@@ -17,11 +17,15 @@ const (
 // middleware wraps the routes with what applies to every request: common headers,
 // limits of the headers, clean paths, recovery from panics and metrics.
 func (s *Server) middleware(routes http.Handler) http.Handler {
-	reject := func(err error) http.Handler {
-		return s.handle(func(http.ResponseWriter, *http.Request) error { return err })
-	}
-	tooMany := reject(refuse(http.StatusRequestHeaderFieldsTooLarge, "send at most %d headers", maxHeaders))
-	unclean := reject(refuse(http.StatusNotFound, "there is nothing here: write the path without empty or dotted parts"))
+	tooMany := s.handle(func(http.ResponseWriter, *http.Request) error {
+		return refuse(http.StatusRequestHeaderFieldsTooLarge, "send at most %d headers", maxHeaders)
+	})
+	unclean := s.handle(func(w http.ResponseWriter, r *http.Request) error {
+		if s.wantsMissingPage(r) {
+			return s.Page.ServeMissing(w, r)
+		}
+		return refuse(http.StatusNotFound, "there is nothing here: write the path without empty or dotted parts")
+	})
 
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		began := s.Now()

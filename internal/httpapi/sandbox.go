@@ -128,6 +128,9 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if wallet == deed.ZeroWallet {
+		return deed.Invalid("walletAddress", "nobody has the key of %s, and the token sends it nothing", wallet)
+	}
 	amount := faucetDefault
 	if in.Amount != "" {
 		if amount, err = deed.ParseUSDC(in.Amount); err != nil {

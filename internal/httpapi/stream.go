@@ -55,15 +55,21 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, f func(ctx conte
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies must not buffer events
 	w.WriteHeader(http.StatusOK)
+	if r.Method == http.MethodHead {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxStreamDuration)
 	defer cancel()
-	f(ctx, func(text string) error {
+	send := func(text string) error {
 		_ = control.SetWriteDeadline(time.Now().Add(streamHeartbeat)) // drops a client that does not read
 		if _, err := w.Write([]byte(text)); err != nil {
 			return err
 		}
 		return control.Flush()
-	})
+	}
+	if send("") == nil { // the headers, so that the client does not wait for the first event
+		f(ctx, send)
+	}
 	return nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // drainTimeout is how long the end of the input is held back while requests that came
@@ -28,13 +28,13 @@ type drain struct {
 	read    lines // guarded by the library, which reads in one goroutine
 
 	mu      sync.Mutex
-	written lines               // guarded by mu, like all fields below
-	open    map[string]struct{} // IDs of requests without an answer
-	changed chan struct{}       // closed and replaced when open shrinks
+	written lines                   // guarded by mu, like all fields below
+	open    map[jsonrpc.ID]struct{} // requests without an answer
+	changed chan struct{}           // closed and replaced when open shrinks
 }
 
 func newDrain(ctx context.Context, in io.ReadCloser, out io.WriteCloser) *drain {
-	return &drain{in: in, out: out, done: ctx.Done(), timeout: drainTimeout, open: map[string]struct{}{}, changed: make(chan struct{})}
+	return &drain{in: in, out: out, done: ctx.Done(), timeout: drainTimeout, open: map[jsonrpc.ID]struct{}{}, changed: make(chan struct{})}
 }
 
 // Read implements io.Reader.
@@ -71,7 +71,7 @@ func (d *drain) Write(p []byte) (int, error) {
 	defer d.mu.Unlock()
 	d.written.add(p[:n], func(m message) {
 		if m.Method == "" {
-			delete(d.open, string(m.ID))
+			delete(d.open, m.id())
 			close(d.changed)
 			d.changed = make(chan struct{})
 		}
@@ -84,18 +84,26 @@ func (d *drain) Close() error { return errors.Join(d.in.Close(), d.out.Close()) 
 
 // note remembers a request.
 func (d *drain) note(m message) {
-	if m.Method == "" || len(m.ID) == 0 { // an answer to us, or a notification
+	id := m.id()
+	if m.Method == "" || !id.IsValid() { // an answer to us, or a notification
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[string(m.ID)] = struct{}{}
+	d.open[id] = struct{}{}
 }
 
 // A message has what tells requests, answers and notifications apart (JSON-RPC 2.0).
 type message struct {
-	ID     jsontext.Value `json:"id"`
-	Method string         `json:"method"`
+	ID     any    `json:"id"`
+	Method string `json:"method"`
+}
+
+// id returns the ID as the library reads it, which need not be written in an answer as it
+// was in the request: 2.0 becomes 2. It is not valid if there is none.
+func (m message) id() jsonrpc.ID {
+	id, _ := jsonrpc.MakeID(m.ID) // the library refuses an ID of another type
+	return id
 }
 
 // lines finds the messages in a stream that has one in each line, or a list of them.

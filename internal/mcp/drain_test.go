@@ -51,6 +51,29 @@ func TestRequestsBeforeTheEndAreAnswered(t *testing.T) {
 	}
 }
 
+// An answer counts also if its ID is written in another way, and a request whose ID is null
+// has no answer.
+func TestIDsInAnotherForm(t *testing.T) {
+	for request, answer := range map[string]string{
+		`{"id":2.0,"method":"ping"}`:                      `{"id":2,"result":{}}`,
+		`{"id":9007199254740993,"method":"ping"}`:         `{"id":9007199254740992,"result":{}}`,
+		`{"id":"\u00e9\/","method":"ping"}`:               `{"id":"é/","result":{}}`,
+		`{"id":null,"method":"ping"}`:                     ``,
+		`[{"id":1,"method":"a"},{"id":"1","method":"b"}]`: `{"id":"1","result":{}}` + "\n" + `{"id":1,"result":{}}`,
+	} {
+		d := newDrain(t.Context(), io.NopCloser(strings.NewReader(request+"\n")), &sink{})
+		if _, err := d.Read(make([]byte, 100)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(d, answer+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if len(d.open) > 0 {
+			t.Errorf("%s is open after %s", request, answer)
+		}
+	}
+}
+
 // The end is not held back for ever: not after the timeout, and not when the session is
 // to end.
 func TestTheEndIsHeldBackForALimitedTime(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,8 +47,9 @@ type Delegation struct {
 
 // Delegate delegates the name to these servers. A name with a DS that the new servers
 // do not match waits: first the DS is removed, and the servers change when it has
-// left all caches. It fails with CodeValidation, before anything is changed, when a
-// server below the name itself has no addresses, or its registrar cannot publish them.
+// left all caches. So does one whose DS was removed for a move that was canceled. It
+// fails with CodeValidation, before anything is changed, when a server below the name
+// itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
 	return repeat(name, func() error { return s.delegate(ctx, who, name, d) })
 }
@@ -92,8 +94,14 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	case !d.Force && waits && !sameHosts:
 		pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, who
 		return s.Moves.PutMove(ctx, *pending, nil, "")
-	case !d.Force && s.Moves != nil && len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts):
-		return s.withdrawDS(ctx, r, d)
+	case !d.Force && s.Moves != nil && s.crosses(r.Nameservers, d.Hosts):
+		cached, err := s.hasCachedDS(ctx, r)
+		if err != nil {
+			return err
+		}
+		if cached {
+			return s.withdrawDS(ctx, r, d)
+		}
 	}
 	if pending != nil {
 		if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
@@ -163,6 +171,19 @@ func (s *Service) setServers(ctx context.Context, r lifecycle.Registration, had 
 // the keys change with the servers.
 func (s *Service) crosses(from, to []string) bool {
 	return lifecycle.SameServers(from, s.Nameservers) != lifecycle.SameServers(to, s.Nameservers)
+}
+
+// hasCachedDS reports whether resolvers may have a DS of the name in their caches: it has
+// one, or had one of ours until a move removed it that was canceled since.
+func (s *Service) hasCachedDS(ctx context.Context, r lifecycle.Registration) (bool, error) {
+	if len(r.DS) > 0 || !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
+		return len(r.DS) > 0, nil
+	}
+	events, err := s.Names.Events(ctx, r.Reference)
+	expired := s.RegistryNow().Add(-s.ParentTTL.DS)
+	return slices.ContainsFunc(events, func(e lifecycle.Event) bool {
+		return e.Type == lifecycle.EventDSWithdrawn && e.At.After(expired)
+	}), err
 }
 
 // pendingMove returns the move of the registration, or nil.

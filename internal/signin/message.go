@@ -119,7 +119,8 @@ func (m *Message) readHead(l *lines) error {
 	l.next()
 	var err error
 	if m.Wallet, err = deed.ParseWallet(l.line); err != nil {
-		return fmt.Errorf("line 2: %w", err)
+		// Not with that error: it has a code and a field of its own.
+		return fmt.Errorf("line 2 must be an address, 0x and 40 hex digits, with a correct checksum (EIP-55) if its letters have both cases, not %s", deed.Quoted(l.line))
 	}
 	l.next()
 	return l.empty()

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"deed.example/deed"
 )
 
 const (
@@ -132,8 +134,11 @@ func TestParseMessageRefuses(t *testing.T) {
 		"a request ID after it":       usual + "\nResources:\n- https://service.org\nRequest ID: 1",
 		"too long":                    usual + "\nResources:" + strings.Repeat("\n- https://service.org/", 1000),
 	} {
-		if m, err := ParseMessage(text); err == nil {
+		m, err := ParseMessage(text)
+		if err == nil {
 			t.Errorf("%s: got %+v", name, m)
+		} else if strings.Contains(err.Error(), string(deed.CodeValidation)) {
+			t.Errorf("%s: the message of an error has another one in it: %v", name, err)
 		}
 	}
 }

@@ -1,0 +1,41 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"deed.example/deed/api"
+)
+
+// What a time looks like is said of text that is none, and of other values.
+func TestMalformedTime(t *testing.T) {
+	for value, want := range map[string]string{
+		`"2027-01-02"`: "expectedExpiresAt: is not a time as in 2027-01-02T03:04:05Z (RFC 3339)",
+		`1798859045`:   "expectedExpiresAt: cannot be a JSON number: send a time as in 2027-01-02T03:04:05Z (RFC 3339)",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/domains/renew", strings.NewReader(`{"domain":"example.com","expectedExpiresAt":`+value+`}`))
+		r.Header.Set("Content-Type", "application/json")
+		var in api.RenewRequest
+		if e, status := shown(decode(httptest.NewRecorder(), r, maxBody, &in)); e.Message != want || status != http.StatusBadRequest {
+			t.Errorf("%s: got %d %q, want %q", value, status, e.Message, want)
+		}
+	}
+}
+
+// The range of a number is said with it: a number beyond it is a whole one, too.
+func TestNumberOutOfRange(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"ds":[{"keyTag":65536}]}`:  "ds[0].keyTag: cannot be a JSON number: send a whole number from 0 to 65535",
+		`{"ds":[{"keyTag":-1}]}`:     "ds[0].keyTag: cannot be a JSON number: send a whole number from 0 to 65535",
+		`{"ds":[{"algorithm":256}]}`: "ds[0].algorithm: cannot be a JSON number: send a whole number from 0 to 255",
+	} {
+		r := httptest.NewRequest(http.MethodPut, "/domains/example.com/ds", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		var in api.DSRequest
+		if e, _ := shown(decode(httptest.NewRecorder(), r, maxBody, &in)); e.Message != want {
+			t.Errorf("%s: got %q, want %q", body, e.Message, want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// A client gets the headers of a stream before anything happens that it could be told, and
+// HEAD gets nothing else.
+func TestHeadersOfAStream(t *testing.T) {
+	s, end := quietServer(io.Discard), make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.stream(w, r, func(context.Context, func(string) error) { <-end }); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer web.Close()
+	defer close(end)
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, method, web.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := web.Client().Do(request)
+		if err != nil {
+			t.Errorf("%s: %v", method, err)
+			continue
+		}
+		defer response.Body.Close() // it is not read
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || got != "text/event-stream" {
+			t.Errorf("%s: got %d %s", method, response.StatusCode, got)
+		}
+	}
+}
