@@ -53,6 +53,9 @@ func (s *Server) admit(x *exchange) error {
 	if x.r.Opcode != dns.OpcodeQuery {
 		return s.refuse(x, dns.RcodeNotImplemented)
 	}
+	if len(x.r.Question) != 1 { // the library takes a message that ends after its header for one without any
+		return s.refuse(x, dns.RcodeFormatError)
+	}
 	if opt := x.r.IsEdns0(); opt != nil && opt.Version() != 0 {
 		return s.refuse(x, dns.RcodeBadVers)
 	}
