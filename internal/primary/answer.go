@@ -28,6 +28,7 @@ func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
 	x := &exchange{w: w, r: r, now: s.Now, nsid: s.NSID, idle: s.IdleTimeout}
 	err := s.admit(x)
 	if x.open {
+		s.listener.admit(w.RemoteAddr())
 		err = s.serve(x)
 	}
 	if err != nil {

@@ -1,8 +1,11 @@
 package primary_test
 
 import (
+	"fmt"
+	"net"
 	"net/netip"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 )
@@ -19,4 +22,47 @@ func TestHeaderAlone(t *testing.T) {
 			t.Errorf("over %s: got %v", network, r)
 		}
 	}
+}
+
+// Strangers who hold all connections open, from many addresses, do not keep a secondary out,
+// and the connection of a secondary is not closed for theirs.
+func TestStrangersKeepNoSecondaryOut(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	first := h.dialFrom(t, "127.0.0.1")
+	if _, err := exchangeOver(first); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		h.dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i/30))
+	}
+	for name, c := range map[string]net.Conn{"a new connection": h.dialFrom(t, "127.0.0.2"), "an earlier one": first} {
+		if r, err := exchangeOver(c); err != nil || r.Rcode != dns.RcodeSuccess {
+			t.Errorf("%s: got %v, %v", name, r, err)
+		}
+	}
+}
+
+// dialFrom opens a connection from an address of this machine.
+func (h *testPrimary) dialFrom(t *testing.T, from string) net.Conn {
+	t.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	c, err := d.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() }) // the primary may have closed it
+	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// exchangeOver sends a signed query over the connection.
+func exchangeOver(c net.Conn) (*dns.Msg, error) {
+	conn := &dns.Conn{Conn: c, TsigSecret: map[string]string{keyName + ".": secret}} // a new one, or it signs over the last response
+	if err := conn.WriteMsg(signed(question("example.com.", dns.TypeSOA))); err != nil {
+		return nil, err
+	}
+	return conn.ReadMsg()
 }
