@@ -1,6 +1,7 @@
 package dnszone_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestCNAMELoops(t *testing.T) {
 		{"out of the zone", []dnszone.Record{rec("CNAME", "a", "b.example.com"), rec("CNAME", "b", "a.example.net")}, false},
 		{"a wildcard whose target exists", []dnszone.Record{rec("CNAME", "*", "www.example.com"), rec("A", "www", "192.0.2.1")}, false},
 		{"a wildcard whose target is an empty non-terminal", []dnszone.Record{rec("CNAME", "*", "b.example.com"), rec("A", "a.b", "192.0.2.1")}, false},
+		{"DNAMEs that make a name longer for ever", []dnszone.Record{rec("DNAME", "d", "x.e.example.com"), rec("DNAME", "e", "y.d.example.com"), rec("CNAME", "a", "z.d.example.com")}, true},
+		{"a DNAME that makes a name too long", []dnszone.Record{rec("DNAME", "d", strings.Repeat("x.", 110)+"example.com"), rec("CNAME", "a", strings.Repeat("y.", 20)+"d.example.com")}, true},
+		{"a DNAME that does not", []dnszone.Record{rec("DNAME", "d", strings.Repeat("x.", 110)+"example.com"), rec("CNAME", "a", "y.d.example.com")}, false},
 		{"a wildcard to the name itself", []dnszone.Record{rec("CNAME", "*", "example.com")}, false},
 	} {
 		z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
@@ -36,6 +40,26 @@ func TestCNAMELoops(t *testing.T) {
 		if got := err != nil && strings.Contains(err.Error(), "leads back to itself"); got != c.loop {
 			t.Errorf("%s: got %v, want a loop: %v", c.name, err, c.loop)
 		}
+	}
+}
+
+// A zone full of CNAMEs that lead through each other, or through DNAMEs that make names
+// longer, is checked in one pass: anyone with a name may ask for a dry run of it.
+func TestManyCNAMEsAreFollowedOnce(t *testing.T) {
+	deep, long := strings.Repeat("x.", 100), strings.Repeat("y.", 100)
+	chain := []dnszone.RecordOp{addOp("end", rec("A", "*.w990", "192.0.2.1"))}
+	growing := []dnszone.RecordOp{addOp("d", rec("DNAME", "d", long+"e.example.com")), addOp("e", rec("DNAME", "e", long+"d.example.com"))}
+	for i := range 990 {
+		id := fmt.Sprint("r", i)
+		chain = append(chain, addOp(id, rec("CNAME", fmt.Sprint("*.w", i), fmt.Sprintf("%sw%d.example.com", deep, i+1))))
+		growing = append(growing, addOp(id, rec("CNAME", fmt.Sprint("c", i), fmt.Sprintf("x%d.d.example.com", i))))
+	}
+	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
+	if _, err := batch(chain...).Apply(z, start); err != nil {
+		t.Errorf("a chain: got %v", err)
+	}
+	if _, err := batch(growing...).Apply(z, start); err == nil {
+		t.Error("names that grow were accepted")
 	}
 }
 
