@@ -1,0 +1,42 @@
+package dnszone_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"deed.example/deed/internal/dnszone"
+)
+
+// BIND has its own idea of a regular expression, and refuses a zone with any other. What is
+// accepted here, it loads.
+func TestSubstitutionsLoadInBIND(t *testing.T) {
+	r, accepted := rand.New(rand.NewPCG(5, 6)), 0
+	parts := []string{"a", "b", ".", "*", "+", "?", "^", "$", "|", "(", ")", "()", "(a)", "{2}", "{1,2}", "{2,}", "{,2}", "{2,1}", "{", "}", "[a-z]", "[^a]", "[z-a]", "[]a]", "[[:alpha:]]", "[[:x:]]", "[[.a.]]", "[[=a=]]", "[a", `\\.`, `\\(`, `\\1`, `\\d`}
+	z := dnszone.Zone{Name: zoneName, Serial: 7}
+	for i := range 6000 {
+		var expression strings.Builder
+		for range 1 + r.IntN(4) {
+			expression.WriteString(parts[r.IntN(len(parts))])
+		}
+		value := fmt.Sprintf(`1 2 "u" "x" "!%s!%s!" .`, expression.String(), []string{"x", `\\1`, "", `\\\\`}[r.IntN(4)])
+		if rec, err := rec("NAPTR", fmt.Sprint("n", i), value).Canonical(zoneName); err == nil {
+			accepted++
+			z.Records = append(z.Records, rec)
+		}
+	}
+	checkZone(t, z, "named-checkzone", "-i", "none", "-k", "ignore", string(zoneName))
+	t.Logf("%d are accepted", accepted)
+}
+
+// What owners really write is accepted.
+func TestUsualSubstitutions(t *testing.T) {
+	for _, expression := range []string{
+		"^.*$", "^(.*)$", `^\\+1([0-9]{3})(.*)$`, "(^[0-9]+$)|x", "[^a-z0-9._-]+", "[[:digit:]]{2,4}", "[]a]", "a{2}b?", "urn:cid:.+@([^\\.]+\\.)(.*)$", "((a))*",
+	} {
+		if _, err := rec("NAPTR", "n", fmt.Sprintf(`1 2 "u" "x" "!%s!x!" .`, expression)).Canonical(zoneName); err != nil {
+			t.Errorf("%s: got %v", expression, err)
+		}
+	}
+}
