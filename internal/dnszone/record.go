@@ -124,6 +124,8 @@ func (r Record) checkPlace(zone deed.Name) error {
 		return deed.Invalid("host", "the DS of %s itself is at the registry and managed by the service: write one only for a delegated host", zone)
 	case wildcard && isSynthetic(r.Type):
 		return deed.Invalid("host", "a wildcard cannot have an %s: write one for each host", r.Type)
+	case r.Type == TypeForward && strings.Count(absolute(r.Host, zone), ".") >= MaxForwardLabels:
+		return deed.Invalid("host", "%s has more than %d labels, so the redirect servers would not find its FORWARD", deed.Quoted(absolute(r.Host, zone)), MaxForwardLabels)
 	case wildcard && r.Type == "DNAME": // RFC 4592, 4.4
 		return deed.Invalid("host", "a wildcard cannot have a DNAME: write a CNAME")
 	case wildcard && (r.Type == "NS" || r.Type == "DS"):

@@ -30,6 +30,10 @@ var syntheticTypes = []recordType{
 // often as its target's TTL demands.
 const MaxAliases = 10
 
+// MaxForwardLabels is the maximum number of labels of a host with a FORWARD: each name above
+// the host may be the one that is registered, so a request is compared with all of them.
+const MaxForwardLabels = 10
+
 func readAlias(value string) (string, error) {
 	f, err := splitFields(value)
 	if err != nil {

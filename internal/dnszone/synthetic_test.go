@@ -91,3 +91,14 @@ func TestSyntheticRecordsBesideOthers(t *testing.T) {
 		t.Errorf("without redirect servers: got %v", err)
 	}
 }
+
+// The redirect servers compare a request with few names, so a FORWARD further down would be
+// sold and never found.
+func TestForwardAtADeepHost(t *testing.T) {
+	for labels, ok := range map[int]bool{8: true, 9: false, 20: false} {
+		_, err := rec("FORWARD", strings.Repeat("a.", labels-1)+"a", "https://example.net/").Canonical(zoneName)
+		if (err == nil) != ok {
+			t.Errorf("%d labels below the name: got %v", labels, err)
+		}
+	}
+}

@@ -142,13 +142,12 @@ func (s Zones) SetAlias(ctx context.Context, name deed.Name, a zone.Alias) error
 	})
 }
 
-// Forward returns the FORWARD record of a host, which has up to maxHostLabels labels, or
-// CodeNotFound. A host has one zone at most: the name above it that is registered here.
+// Forward returns the FORWARD record of a host, or CodeNotFound. A host has one zone at most: the name above it that is registered here.
 func (s Zones) Forward(ctx context.Context, host string) (f dnszone.Forward, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	labels := strings.Split(host, ".")
-	if len(labels) > maxHostLabels {
+	if len(labels) > dnszone.MaxForwardLabels {
 		return f, deed.Errorf(deed.CodeNotFound, "%s is not forwarded", deed.Quoted(host))
 	}
 	args := []any{dnszone.TypeForward}
@@ -172,6 +171,3 @@ func (s Zones) Forward(ctx context.Context, host string) (f dnszone.Forward, err
 	}
 	return f, err
 }
-
-// maxHostLabels limits the names that one request is compared with.
-const maxHostLabels = 10
