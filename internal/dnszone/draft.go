@@ -140,5 +140,6 @@ func (d *draft) zone() (Zone, []violation) {
 	}
 	checkDNAMEs(z, add)
 	checkLoops(d.before, z, add)
+	checkForwardLoops(d.before, z, add)
 	return z, found
 }

@@ -104,6 +104,9 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == absolute(r.Host, zone) {
 		return Record{}, deed.Invalid("value", "%s is the host itself: the record names another one", deed.Quoted(r.Value))
 	}
+	if r.Type == TypeForward && r.redirectHost() == absolute(r.Host, zone) {
+		return Record{}, deed.Invalid("value", "%s is at the host itself: visitors would be redirected for ever", deed.Quoted(r.Value))
+	}
 	if name := absolute(r.Host, zone); r.Type == "DNAME" && (r.Value == name || strings.HasSuffix(r.Value, "."+name)) {
 		return Record{}, deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
 	}
