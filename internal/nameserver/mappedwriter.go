@@ -9,7 +9,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"deed.example/deed"
 )
 
 // A mappedWriter writes zones to a temporary file, which replaces the last one when
@@ -24,6 +27,7 @@ type mappedWriter struct {
 }
 
 func newMappedWriter(path string) (*mappedWriter, error) {
+	removeUnfinished(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
@@ -31,6 +35,24 @@ func newMappedWriter(path string) (*mappedWriter, error) {
 	w := &mappedWriter{path: path, file: f, sum: crc32.New(castagnoli)}
 	w.out = bufio.NewWriterSize(io.MultiWriter(f, w.sum), 1<<20)
 	return w, nil
+}
+
+// unfinishedAge is how old a file must be that nobody writes any more.
+const unfinishedAge = time.Hour
+
+// removeUnfinished removes the files that processes left when they were killed while they
+// wrote: each may be as large as the last one.
+func removeUnfinished(path string) {
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return // then nothing can be written either
+	}
+	for _, f := range files {
+		suffix, temporary := strings.CutPrefix(f.Name(), filepath.Base(path)+".")
+		if info, err := f.Info(); err == nil && temporary && deed.Digits(suffix) && time.Since(info.ModTime()) > unfinishedAge {
+			_ = os.Remove(filepath.Join(filepath.Dir(path), f.Name())) // the next writer tries again
+		}
+	}
 }
 
 func (w *mappedWriter) write(b []byte) error {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -137,6 +138,24 @@ func TestDamagedSnapshot(t *testing.T) {
 	}
 	if _, err := (&nameserver.Snapshot{Path: path}).Open(); err != nil {
 		t.Errorf("the good file: %v", err)
+	}
+}
+
+// A process that is killed while it writes leaves a file, which a later one removes.
+func TestUnfinishedSnapshotsAreRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "zones")
+	for name, age := range map[string]time.Duration{path + ".123": 2 * time.Hour, path + ".124": 0, path + ".old": 2 * time.Hour, path + "x.125": 2 * time.Hour} {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(name, time.Time{}, time.Now().Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build(t, path, stored(zoneOf(t, "example.com", testZone), "1"))
+	left, err := filepath.Glob(path + "*")
+	if want := []string{path, path + ".124", path + ".old", path + "x.125"}; err != nil || !slices.Equal(left, want) {
+		t.Errorf("got %q, %v, want %q", left, err, want)
 	}
 }
 
