@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"strconv"
 	"strings"
@@ -50,6 +51,8 @@ type Follower struct {
 	failed map[string]struct{} // zones that the last poll could not publish; guarded by mu
 
 	reading singleflight.Group // by origin and serial
+
+	refreshing [64]sync.Mutex // by origin: held from reading a zone until it is published
 
 	recentMu sync.Mutex
 	recent   map[string]dnssec.ServedZone // published since the last poll but one, without records; guarded by recentMu
@@ -182,11 +185,16 @@ func (f *Follower) forget(changed map[string]string) {
 	})
 }
 
-// Refresh publishes or withdraws one zone, as the database has it.
+// Refresh publishes or withdraws one zone, as the database has it. Of two calls for one zone
+// the second reads it after the first has published: else what the first has read could be
+// published after the second has withdrawn it, and be served for ever.
 func (f *Follower) Refresh(ctx context.Context, origin string) error {
 	if len(f.Publishers) == 0 {
 		return nil // nothing is served here
 	}
+	lock := &f.refreshing[crc32.ChecksumIEEE([]byte(origin))%uint32(len(f.refreshing))]
+	lock.Lock()
+	defer lock.Unlock()
 	z, err := f.Zones.Zone(ctx, origin)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		f.remember(dnssec.ServedZone{Origin: origin})

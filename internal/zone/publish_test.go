@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -199,5 +200,49 @@ func TestFollowerIgnoresNotificationsOfItsOwnChange(t *testing.T) {
 		if i < 2 {
 			ends[i]()
 		}
+	}
+}
+
+// heldZones lets a test change a zone between reading and publishing it.
+type heldZones struct {
+	*servedZones
+	mu   sync.Mutex // of reading
+	held func()     // called once, when a zone was read
+}
+
+func (s *heldZones) Zone(ctx context.Context, origin string) (dnssec.ServedZone, error) {
+	s.mu.Lock()
+	z, err := s.servedZones.Zone(ctx, origin)
+	held := s.held
+	s.held = nil
+	s.mu.Unlock()
+	if held != nil {
+		held()
+	}
+	return z, err
+}
+
+// A zone that is withdrawn after it was read, and before it is published, is not served.
+func TestZoneIsWithdrawnWhileItIsPublished(t *testing.T) {
+	zones := &heldZones{servedZones: &servedZones{versions: map[string]string{"sold.com": "1"}, reads: map[string]int{}}}
+	out := published{}
+	f := &zone.Follower{Zones: zones, Publishers: []dnssec.Publisher{out}, Now: time.Now}
+	second := make(chan error, 1)
+	zones.held = func() {
+		zones.mu.Lock()
+		zones.versions["sold.com"] = "withdrawn"
+		zones.mu.Unlock()
+		go func() { second <- f.Refresh(t.Context(), "sold.com") }()
+		select {
+		case err := <-second: // as if nothing made it wait
+			second <- err
+		case <-time.After(50 * time.Millisecond): // it waits
+		}
+	}
+	if err := errors.Join(f.Refresh(t.Context(), "sold.com"), <-second); err != nil {
+		t.Fatal(err)
+	}
+	if out["sold.com"] {
+		t.Error("the zone is served, although it was withdrawn")
 	}
 }
