@@ -24,6 +24,12 @@ func difference(q question, got, want *dns.Msg) string {
 		return fmt.Sprintf("authoritative: got %v, want %v", got.Authoritative, want.Authoritative)
 	case got.RecursionDesired != want.RecursionDesired || got.RecursionAvailable:
 		return "recursion"
+	case got.CheckingDisabled || got.AuthenticatedData:
+		return "it is not for a server of the zone to set CD or AD (RFC 4035, 3.1.6)"
+	case chosen(q.typ) && (len(got.Answer) > 0) != (len(want.Answer) > 0):
+		return "only one has an answer"
+	case chosen(q.typ):
+		return ""
 	case !sameRecords(got.Answer, want.Answer):
 		return "the answers differ"
 	case !sameRecords(got.Ns, want.Ns):
@@ -33,6 +39,10 @@ func difference(q question, got, want *dns.Msg) string {
 	}
 	return ""
 }
+
+// chosen reports whether the server chooses which records it sends for the type (RFC 8482,
+// 4 and 7).
+func chosen(typ uint16) bool { return typ == dns.TypeANY || typ == dns.TypeRRSIG }
 
 func sameRecords(a, b []dns.RR) bool {
 	return slices.Equal(recordTexts(a), recordTexts(b))
@@ -63,6 +73,16 @@ func isDNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDNAME }
 // tolerated reports whether the standards permit the difference.
 func tolerated(name string, q question, got, want *dns.Msg) bool {
 	switch {
+	case chosen(q.typ) && got.Truncated != want.Truncated, got.Truncated && want.Truncated, len(q.name) > 64 && got.Truncated != want.Truncated:
+		return true // the client asks again; how a long name is compressed is up to the server
+	case q.typ == dns.TypeRRSIG && name == "nsd" && len(got.Answer) == 0 && len(want.Answer) > 0 && want.Answer[0].Header().Rrtype == dns.TypeCNAME:
+		return true // as for NSEC, below
+	case q.typ == dns.TypeANY && slices.ContainsFunc(got.Answer, isDNAME) && sameRecords(got.Answer, want.Answer):
+		return true // the CNAME that follows from a DNAME is an answer to ANY; Knot and NSD go on from there
+	case name == "knot" && got.Rcode == dns.RcodeYXDomain && containsRecords(want.Answer, got.Answer) && !want.Truncated:
+		return true // Knot goes on although a DNAME makes the name too long (RFC 6672, 2.2)
+	case name == "knot" && slices.ContainsFunc(got.Answer, isDNAME) && containsRecords(got.Answer, want.Answer) && len(want.Ns) == 0:
+		return true // Knot ends with an answer that has a DNAME twice, and sometimes without the SOA
 	case q.typ == dns.TypeNSEC && name == "nsd" && len(want.Answer) > len(got.Answer) && containsRecords(want.Answer, got.Answer) && want.Answer[len(got.Answer)].Header().Rrtype == dns.TypeCNAME:
 		// An NSEC may coexist with a CNAME (RFC 4035, 2.5), so a query for NSEC
 		// does not follow the CNAME. NSD follows it where there is no NSEC.

@@ -4,7 +4,7 @@ package nameserver_test
 
 import "testing"
 
-// Nine hundred thousand questions, about as many for each server, two at a time.
+// One and a half million questions, as many for each server, two at a time.
 
 func TestAnswersLikeKnotLong(t *testing.T) { compareLong(t, "knot") }
 func TestAnswersLikeNSDLong(t *testing.T)  { compareLong(t, "nsd") }
@@ -22,4 +22,13 @@ func TestRandomTypesAreServedLikeByBINDLong(t *testing.T) { compareRandomLong(t,
 func compareRandomLong(t *testing.T, server string) {
 	t.Parallel()
 	compareRandomTypes(t, server, 60, 200_000)
+}
+
+func TestHardZonesAreServedLikeByKnotLong(t *testing.T) { compareHardLong(t, "knot") }
+func TestHardZonesAreServedLikeByNSDLong(t *testing.T)  { compareHardLong(t, "nsd") }
+func TestHardZonesAreServedLikeByBINDLong(t *testing.T) { compareHardLong(t, "bind") }
+
+func compareHardLong(t *testing.T, server string) {
+	t.Parallel()
+	compareHardZones(t, server, 100, 200_000)
 }

@@ -104,6 +104,8 @@ func kindOf(m *dns.Msg) string {
 		return "refused"
 	case m.Rcode == dns.RcodeNameError:
 		return "no such name"
+	case m.Rcode == dns.RcodeYXDomain:
+		return "name too long"
 	case len(m.Answer) > 0:
 		return "positive"
 	case !m.Authoritative:
@@ -150,10 +152,12 @@ type generator struct {
 	types  []uint16   // asked for
 	sets   []question // name and type of all records
 	exact  int        // one question in so many is for a record that exists; 0: all are random
+	labels []string   // for names that do not exist
+	long   []string   // labels that make a name long; none: names stay short
 }
 
 func newGenerator(r *rand.Rand, zones []dnssec.ServedZone) *generator {
-	g := &generator{Rand: r, types: askedTypes}
+	g := &generator{Rand: r, types: askedTypes, labels: []string{"a", "www", "zzz", "*", "0", "_x", "b", "c", "x1", "y"}}
 	seen := map[string]bool{}
 	for _, z := range zones {
 		g.zones = append(g.zones, z.Origin)
@@ -198,6 +202,11 @@ func (g *generator) next() question {
 	case 7: // a name that a wildcard matches
 		name = strings.Replace(name, "*", g.label(), 1)
 	}
+	if len(g.long) > 0 && g.IntN(4) == 0 {
+		for next := name; len(next) <= 253; next = g.long[g.IntN(len(g.long))] + "." + name {
+			name = next
+		}
+	}
 	q.name = g.mixCase(dns.Fqdn(name))
 	q.edns = []uint16{0, 512, 1232, 4096}[g.IntN(4)]
 	q.do = q.edns > 0 && g.IntN(2) == 0
@@ -205,9 +214,7 @@ func (g *generator) next() question {
 	return q
 }
 
-func (g *generator) label() string {
-	return []string{"a", "www", "zzz", "*", "0", "_x", "b", "c", "x1", "y"}[g.IntN(10)]
-}
+func (g *generator) label() string { return g.labels[g.IntN(len(g.labels))] }
 
 // mixCase writes some letters in upper case, as clients do to detect spoofed
 // responses.
@@ -249,7 +256,7 @@ func (a *client) ask(t *testing.T, q question) *dns.Msg {
 	t.Helper()
 	a.id++
 	m := new(dns.Msg).SetQuestion(q.name, q.typ)
-	m.Id, m.RecursionDesired = a.id, a.id%2 == 0
+	m.Id, m.RecursionDesired, m.CheckingDisabled, m.AuthenticatedData = a.id, a.id%2 == 0, a.id%3 == 0, a.id%5 == 0
 	if q.edns > 0 {
 		m.SetEdns0(q.edns, q.do)
 	}
