@@ -209,3 +209,17 @@ func BenchmarkServeFullZone(b *testing.B) {
 		}
 	}
 }
+
+// BIND refuses a zone in which a host has too many types, of which signatures are half.
+func TestTypesOfAHostAreLimited(t *testing.T) {
+	for n, ok := range map[int]bool{256: true, 257: false} {
+		var ops []dnszone.RecordOp
+		for i := range n {
+			ops = append(ops, addOp(fmt.Sprint("r", i), rec(fmt.Sprintf("TYPE%d", 1000+i), "a", `\# 1 00`)))
+		}
+		_, err := batch(ops...).Apply(dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}, start)
+		if (err == nil) != ok || err != nil && deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%d types: got %v", n, err)
+		}
+	}
+}

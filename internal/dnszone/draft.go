@@ -13,6 +13,7 @@ const (
 	maxRecords     = 1000
 	maxRecordBytes = 4096
 	maxSetBytes    = 8192 // of one host and type
+	maxTypes       = 256  // of one host: BIND refuses a zone with too many, and counts signatures as others
 )
 
 // A draft is a zone while it is being changed. Ops may pass through states that are

@@ -153,6 +153,9 @@ func checkHost(zone deed.Name, recs []Record) error {
 			return deed.Invalid("value", "the %s records of %s would take more than %d bytes: delete some first", r.Type, deed.Quoted(absolute(r.Host, zone)), maxSetBytes)
 		}
 	}
+	if len(sizes) > maxTypes {
+		return deed.Invalid("type", "%s would have records of %d types, the maximum is %d", deed.Quoted(absolute(recs[0].Host, zone)), len(sizes), maxTypes)
+	}
 	return checkCoexistence(absolute(recs[0].Host, zone), recs)
 }
 
