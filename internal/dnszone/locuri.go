@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -32,8 +34,20 @@ func readLOC(f []field) (string, error) {
 	if !locPattern.MatchString(value) {
 		return "", errors.New(locForm + ", not " + deed.Quoted(value))
 	}
+	at := 1 + slices.IndexFunc(words, func(w string) bool { return w == "E" || w == "W" })
+	meters, err := strconv.ParseFloat(strings.TrimSuffix(words[at], "M"), 64)
+	if err != nil || meters < minAltitude || meters > maxAltitude {
+		return "", errors.New(locForm + ", not " + deed.Quoted(words[at]) + ": the altitude is from -100000.00m to 42849672.95m")
+	}
 	return strings.ReplaceAll(value, "M", "m"), nil
 }
+
+// An altitude is 32 bits of centimeters, from 100,000 m below the sea on (RFC 1876, 2). The
+// library's parser takes one outside of that for another one.
+const (
+	minAltitude = -100_000
+	maxAltitude = 42_849_672.95
+)
 
 func showLOC(rr dns.RR) string { return dataText(rr) }
 
