@@ -10,10 +10,14 @@ func (w *worker) synthesize(key []byte, node int, o *owner) (target []byte, at i
 	z, r := w.zone, &w.r
 	dname, above := z.set(node, typeDNAME), owner{key: z.key(node)}
 	rr := z.data[dname.at : dname.at+uint32(dname.size)]
-	r.add(answers, z, dname, &above, false)
-	suffix := r.n - (len(rr) - rrHeader)
-	if w.q.dnssec && dname.sigs > 0 {
-		r.signatures(answers, z, dname, &above)
+	suffix, answered := w.dnames.find(node)
+	if !answered { // it may redirect a name more than once
+		r.add(answers, z, dname, &above, false)
+		suffix = r.n - (len(rr) - rrHeader)
+		if w.q.dnssec && dname.sigs > 0 {
+			r.signatures(answers, z, dname, &above)
+		}
+		w.dnames.add(node, suffix)
 	}
 	target = appendLabels(w.target[:0], key[len(above.key):])
 	prefix := len(target)
@@ -37,6 +41,26 @@ func (w *worker) synthesize(key []byte, node int, o *owner) (target []byte, at i
 	r.one(cname, false, o)
 	r.counts[answers]++
 	return target, r.n - (len(cname) - rrHeader), true
+}
+
+// dnames are the DNAMEs in an answer, by node, with the offsets of their targets.
+type dnames struct {
+	nodes, targets [maxHops]int
+	n              int
+}
+
+func (d *dnames) find(node int) (target int, ok bool) {
+	for i, other := range d.nodes[:d.n] {
+		if other == node {
+			return d.targets[i], true
+		}
+	}
+	return 0, false
+}
+
+func (d *dnames) add(node, target int) {
+	d.nodes[d.n], d.targets[d.n] = node, target
+	d.n++
 }
 
 // keyOf returns the key of a name in wire format, if it is in the zone.

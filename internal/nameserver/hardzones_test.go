@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/nameserver/peer"
+	"deed.example/deed/internal/nameserver/publishtest"
 )
 
 // Zones in which everything is beside, above and below everything else: CNAMEs that lead
@@ -131,3 +132,21 @@ func hardZone(t *testing.T, r *rand.Rand, name deed.Name, signed bool) dnssec.Se
 
 // host0 returns a host that a wildcard matches, for a wildcard.
 func host0(host string) string { return strings.Replace(host, "*", "y", 1) }
+
+// DNAMEs that redirect a name twice are once in the answer (RFC 2181, 5), with their
+// signatures.
+func TestDNAMEIsOnceInAnAnswer(t *testing.T) {
+	server := serve(t, config())
+	z := publishtest.Zone(t, "twice.test", 1, "@ 300 NS ns.example.net.", "u.a 300 DNAME u.b", "u.b 300 DNAME a", "y.a 300 A 192.0.2.1")
+	if err := server.Publish(t.Context(), newSigner(t, "twice.test").sign(t, z)); err != nil {
+		t.Fatal(err)
+	}
+	r := newClient(t, server.Addr().String()).ask(t, question{name: "y.u.u.a.twice.test.", typ: dns.TypeA, edns: 4096, do: true, tcp: true})
+	kinds := map[uint16]int{}
+	for _, rr := range r.Answer {
+		kinds[rr.Header().Rrtype]++
+	}
+	if r.Rcode != dns.RcodeSuccess || repeats(r.Answer) || kinds[dns.TypeDNAME] != 2 || kinds[dns.TypeCNAME] != 4 || kinds[dns.TypeA] != 1 || kinds[dns.TypeRRSIG] != 3 {
+		t.Errorf("got %v", r)
+	}
+}

@@ -12,6 +12,8 @@ import (
 // additional records are ignored.
 func difference(q question, got, want *dns.Msg) string {
 	switch {
+	case repeats(got.Answer) || repeats(got.Ns):
+		return "a record is there twice"
 	case len(got.Question) != 1 || got.Question[0].Name != q.name:
 		return "the question differs"
 	case got.Rcode != want.Rcode:
@@ -47,6 +49,9 @@ func chosen(typ uint16) bool { return typ == dns.TypeANY || typ == dns.TypeRRSIG
 func sameRecords(a, b []dns.RR) bool {
 	return slices.Equal(recordTexts(a), recordTexts(b))
 }
+
+// repeats reports whether a record is there more than once (RFC 2181, 5).
+func repeats(rrs []dns.RR) bool { return len(recordTexts(rrs)) < len(rrs) }
 
 func containsRecords(all, some []dns.RR) bool {
 	texts := recordTexts(all)

@@ -17,6 +17,7 @@ type worker struct {
 	keys  [maxHops + 1][maxKey]byte // of the query name and of its CNAME targets
 	seen  [maxHops][]byte           // of them, those already answered
 
+	dnames dnames                   // in the answer
 	target [maxName]byte            // of the CNAME of a DNAME
 	cname  [rrHeader + maxName]byte // the CNAME itself
 }
@@ -47,7 +48,7 @@ func (w *worker) respond(zones *table) (rcode int) {
 	if z == nil {
 		return rcodeRefused
 	}
-	w.zone, w.r.origin = z, headerSize+skip
+	w.zone, w.r.origin, w.dnames.n = z, headerSize+skip, 0
 	rcode = w.follow(appendKey(w.keys[0][:0], w.q.name[:skip]))
 	w.prove()
 	return rcode
