@@ -54,7 +54,7 @@ var refusedTypes = []uint16{
 // uncheckedTypes cannot be written either: BIND or NSD checks their data, and this
 // package cannot, so a mistake would keep the whole zone from being transferred.
 var uncheckedTypes = map[uint16]string{
-	11: "WKS", 19: "X25", 20: "ISDN", 34: "ATMA", 40: "SINK", 45: "IPSECKEY", 55: "HIP", 57: "RKEY", 66: "DSYNC", 259: "DOA", 260: "AMTRELAY", 262: "WALLET", 65533: "KEYDATA",
+	11: "WKS", 19: "X25", 20: "ISDN", 34: "ATMA", 40: "SINK", 45: "IPSECKEY", 55: "HIP", 57: "RKEY", 66: "DSYNC", 259: "DOA", 260: "AMTRELAY", 262: "WALLET",
 }
 
 // isGeneric reports whether the value is in the generic form.
@@ -106,9 +106,6 @@ func checkGeneric(code uint16, data string) (string, error) {
 	if size := fixedSizes[code]; size > 0 && len(data) != size || code == dns.TypeCERT && len(data) < 6 {
 		return "", fmt.Errorf("it is not the data of a record of type %s, which does not have %d bytes", dns.Type(code), len(data))
 	}
-	if (code == dns.TypeTA || code == dns.TypeDLV) && !isDelegationSigner(data) {
-		return "", fmt.Errorf("it is not the data of a record of type %s: the digest type is 1, 2 or 4, and the digest has its length", dns.Type(code))
-	}
 	if _, known := dns.TypeToRR[code]; known {
 		rr, err := unpackData(code, data)
 		if err != nil {
@@ -135,17 +132,6 @@ func checkGeneric(code uint16, data string) (string, error) {
 		return "", fmt.Errorf("there are bytes after the data of a record of type %s", dns.Type(code))
 	}
 	return data[:form.before] + lower, nil
-}
-
-// isDelegationSigner reports whether the data is that of a DS record: key tag, algorithm,
-// digest type and digest.
-func isDelegationSigner(data string) bool {
-	const head = 4
-	if len(data) < head {
-		return false
-	}
-	size := dsForm.bytes[int(data[head-1])]
-	return size > 0 && len(data) == head+size
 }
 
 // fixedSizes are the lengths of types that the library does not check.

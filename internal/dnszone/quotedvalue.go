@@ -78,7 +78,7 @@ func validSubstitution(s string) bool {
 		return false
 	}
 	expression, err := regexp.CompilePOSIX(parts[0])
-	if err != nil || !plainExpression(parts[0]) {
+	if parts[0] == "" || err != nil {
 		return false
 	}
 	for i := 0; i < len(parts[1]); i++ {

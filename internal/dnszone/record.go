@@ -101,6 +101,9 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
+	if err := r.checkLoads(t); err != nil {
+		return Record{}, err
+	}
 	if (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == absolute(r.Host, zone) {
 		return Record{}, deed.Invalid("value", "%s is the host itself: the record names another one", deed.Quoted(r.Value))
 	}

@@ -4,7 +4,46 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/miekg/dns"
+
+	"deed.example/deed"
 )
+
+const typeKEYDATA = 65533 // private to BIND
+
+// checkLoads refuses what BIND refuses beyond the standards, with the whole zone. Only new
+// records are checked: one that is served already must not keep its zone from being signed.
+func (r Record) checkLoads(t recordType) error {
+	switch t.code {
+	case dns.TypeNAPTR:
+		fields, err := splitFields(r.Value)
+		if err != nil || len(fields) != 6 {
+			return deed.Invalid("value", "%s is not the value of a NAPTR record", deed.Quoted(r.Value)) // does not happen with a canonical value
+		}
+		if text := fields[4].text; text != "" && !plainExpression(cutUnescaped(text[1:], text[0])[0]) {
+			return deed.Invalid("value", "name servers refuse the expression of %s: write it without empty alternatives and groups, double repetitions, repeated ^ or $, and bounds above %d", deed.Quoted(text), maxBound)
+		}
+	case dns.TypeTA, dns.TypeDLV:
+		if data, err := readGeneric(r.Value); err != nil || !isDelegationSigner(data) {
+			return deed.Invalid("value", "it is not the data of a record of type %s: the digest type is 1, 2 or 4, and the digest has its length", dns.Type(t.code))
+		}
+	case typeKEYDATA:
+		return deed.Invalid("type", "TYPE%d is private to a name server: leave it out", t.code)
+	}
+	return nil
+}
+
+// isDelegationSigner reports whether the data is that of a DS record: key tag, algorithm,
+// digest type and digest.
+func isDelegationSigner(data string) bool {
+	const head = 4
+	if len(data) < head {
+		return false
+	}
+	size := dsForm.bytes[int(data[head-1])]
+	return size > 0 && len(data) == head+size
+}
 
 var (
 	// bracketPattern is a bracket expression without anything on whose meaning programs

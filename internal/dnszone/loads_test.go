@@ -40,3 +40,24 @@ func TestUsualSubstitutions(t *testing.T) {
 		}
 	}
 }
+
+// Records from before these checks are served as they were, or their zones could not be
+// signed again.
+func TestOldRecordsAreServed(t *testing.T) {
+	for _, r := range []dnszone.Record{
+		rec("NAPTR", "a", `1 2 "u" "x" "!^*!x!" .`), rec("TYPE32768", "a", `\# 5 0001080201`), rec("TYPE32769", "a", `\# 5 0001080201`), rec("TYPE65533", "a", `\# 1 00`),
+	} {
+		if _, err := r.Canonical(zoneName); err == nil {
+			t.Errorf("%s: a new one was accepted", r.Type)
+		}
+		r.TTL, r.ID = 60, "old"
+		z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7, Records: []dnszone.Record{r}}
+		next, err := z.Add(rec("A", "a", "192.0.2.1"))
+		if err != nil {
+			t.Fatalf("%s: %v", r.Type, err)
+		}
+		if rrs, err := next.RRs(); err != nil || len(rrs) != 2 {
+			t.Errorf("%s: got %v, %v", r.Type, rrs, err)
+		}
+	}
+}
