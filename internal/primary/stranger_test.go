@@ -2,6 +2,7 @@ package primary_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/netip"
 	"testing"
@@ -21,6 +22,35 @@ func TestHeaderAlone(t *testing.T) {
 		if r := h.send(t, network, header); r.Rcode != dns.RcodeFormatError {
 			t.Errorf("over %s: got %v", network, r)
 		}
+	}
+}
+
+// Neither do corrupted messages from such a peer, which need no signature to be read.
+func TestCorruptedQueriesOfAllowedPeers(t *testing.T) {
+	h := open(t, netip.MustParsePrefix("127.0.0.0/8"))
+	h.add(t, "example.com", "a1")
+	rng := rand.New(rand.NewPCG(9, 10))
+	c, err := dns.Dial("udp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i := range 6000 {
+		m := ixfr([]string{"example.com", catalog, "foreign.example"}[i%3], 1)
+		if i%4 == 0 {
+			m = question("example.com.", []uint16{dns.TypeSOA, dns.TypeAXFR, dns.TypeIXFR}[i%3])
+		}
+		m.SetEdns0(1232, i%2 == 0)
+		raw := pack(t, m)
+		for range rng.IntN(4) {
+			raw[rng.IntN(len(raw))] = byte(rng.Uint32() >> rng.UintN(8))
+		}
+		if _, err := c.Write(raw[:len(raw)-rng.IntN(len(raw))*(i%2)]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := h.ask(t, "tcp", question("example.com.", dns.TypeSOA)); r.Rcode != dns.RcodeSuccess {
+		t.Errorf("after all that: got %v", r)
 	}
 }
 
