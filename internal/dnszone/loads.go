@@ -2,6 +2,7 @@ package dnszone
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,8 @@ func (r Record) checkLoads(t recordType) error {
 		if err != nil || len(fields) != 6 {
 			return deed.Invalid("value", "%s is not the value of a NAPTR record", deed.Quoted(r.Value)) // does not happen with a canonical value
 		}
-		if text := fields[4].text; text != "" && !plainExpression(cutUnescaped(text[1:], text[0])[0]) {
-			return deed.Invalid("value", "name servers refuse the expression of %s: write it without empty alternatives and groups, double repetitions, repeated ^ or $, and bounds above %d", deed.Quoted(text), maxBound)
+		if text := fields[4].text; !validSubstitution(text) {
+			return deed.Invalid("value", "%s is not a substitution that all name servers take, such as \"!^(.*)$!sip:\\\\1@example.com!i\" with one delimiter three times: write the expression without empty alternatives and groups, double repetitions, repeated ^ or $, and large bounds", deed.Quoted(text))
 		}
 	case dns.TypeTA, dns.TypeDLV:
 		if data, err := readGeneric(r.Value); err != nil || !isDelegationSigner(data) {
@@ -43,6 +44,51 @@ func isDelegationSigner(data string) bool {
 	}
 	size := dsForm.bytes[int(data[head-1])]
 	return size > 0 && len(data) == head+size
+}
+
+// validSubstitution checks the regexp of a NAPTR record: delimiter, expression,
+// delimiter, replacement, delimiter, and an optional "i" (RFC 3402, 3.2). Some
+// secondaries refuse the whole zone because of an invalid one, and compile the others.
+func validSubstitution(s string) bool {
+	if s == "" {
+		return true
+	}
+	if strings.IndexByte(`0123456789\i`, s[0]) >= 0 {
+		return false
+	}
+	parts := cutUnescaped(s[1:], s[0])
+	if len(parts) != 3 || parts[2] != "" && parts[2] != "i" {
+		return false
+	}
+	tree, err := syntax.Parse(parts[0], syntax.POSIX)
+	if err != nil || !plainExpression(parts[0]) || expandedSize(tree) > maxExpandedSize {
+		return false
+	}
+	for i := 0; i < len(parts[1]); i++ {
+		if parts[1][i] != '\\' {
+			continue
+		}
+		i++
+		if i == len(parts[1]) || deed.Digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > tree.MaxCap()) {
+			return false
+		}
+	}
+	return true
+}
+
+// maxExpandedSize limits what an expression is compiled to: a bound repeats what it is about.
+const maxExpandedSize = 1000
+
+// expandedSize returns about how many steps the expression is compiled to.
+func expandedSize(tree *syntax.Regexp) int {
+	n := 1 + len(tree.Rune)
+	for _, sub := range tree.Sub {
+		n += expandedSize(sub)
+	}
+	if tree.Op == syntax.OpRepeat {
+		n *= max(1, tree.Min, tree.Max)
+	}
+	return n
 }
 
 var (

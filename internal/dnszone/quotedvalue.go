@@ -3,7 +3,6 @@ package dnszone
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -57,40 +56,7 @@ func readNAPTR(f []field) (string, error) {
 	if f[4].text != "" && name != "." {
 		return "", errors.New("a NAPTR record has a regexp or a replacement, not both: write . for the replacement")
 	}
-	if !validSubstitution(f[4].text) {
-		return "", errors.New(deed.Quoted(f[4].text) + ` is not a substitution, such as "!^(.*)$!sip:\\1@example.com!i" with one delimiter three times`)
-	}
 	return out + " " + name, nil
-}
-
-// validSubstitution checks the regexp of a NAPTR record: delimiter, expression,
-// delimiter, replacement, delimiter, and an optional "i" (RFC 3402, 3.2). Some
-// secondaries refuse the whole zone because of an invalid one.
-func validSubstitution(s string) bool {
-	if s == "" {
-		return true
-	}
-	if strings.IndexByte(`0123456789\i`, s[0]) >= 0 {
-		return false
-	}
-	parts := cutUnescaped(s[1:], s[0])
-	if len(parts) != 3 || parts[2] != "" && parts[2] != "i" {
-		return false
-	}
-	expression, err := regexp.CompilePOSIX(parts[0])
-	if parts[0] == "" || err != nil {
-		return false
-	}
-	for i := 0; i < len(parts[1]); i++ {
-		if parts[1][i] != '\\' {
-			continue
-		}
-		i++
-		if i == len(parts[1]) || deed.Digits(parts[1][i:i+1]) && (parts[1][i] == '0' || int(parts[1][i]-'0') > expression.NumSubexp()) {
-			return false
-		}
-	}
-	return true
 }
 
 // cutUnescaped splits s at every delimiter that is not escaped by a backslash.
