@@ -109,20 +109,24 @@ func showSMIMEA(rr dns.RR) string {
 // checkDNAMEs refuses names below a DNAME (RFC 6672, 2.4): a resolver would never see
 // them, and secondaries refuse such a zone.
 func checkDNAMEs(z Zone, refuse func(host string, err error)) {
-	var owners []string
+	owners := map[string]bool{}
 	for _, r := range z.Records {
 		if r.Type == "DNAME" {
-			owners = append(owners, r.Host)
+			owners[r.Host] = true
 		}
 	}
 	if len(owners) == 0 {
 		return
 	}
 	for _, r := range z.Records {
-		for _, owner := range owners {
-			if owner == "@" && r.Host != "@" || strings.HasSuffix(r.Host, "."+owner) {
+		above, found := r.Host, r.Host != "@"
+		for found {
+			if _, above, found = strings.Cut(above, "."); !found {
+				above = "@"
+			}
+			if owners[above] {
 				refuse(r.Host, deed.Invalid("host", "%s is below the DNAME at %s, which redirects all names below it: delete one of them",
-					deed.Quoted(absolute(r.Host, z.Name)), deed.Quoted(absolute(owner, z.Name))))
+					deed.Quoted(absolute(r.Host, z.Name)), deed.Quoted(absolute(above, z.Name))))
 				break
 			}
 		}
