@@ -165,12 +165,13 @@ func showService(rr dns.RR) string {
 	case *dns.HTTPS:
 		s = rr.SVCB
 	}
-	out := fmt.Sprintf("%d %s", s.Priority, undot(s.Target))
+	var out strings.Builder // of a record with hundreds of parameters
+	fmt.Fprintf(&out, "%d %s", s.Priority, undot(s.Target))
 	for _, param := range s.Value {
-		out += " " + param.Key().String()
+		out.WriteString(" " + param.Key().String())
 		if value := param.String(); value != "" {
-			out += `="` + value + `"`
+			out.WriteString(`="` + value + `"`)
 		}
 	}
-	return out
+	return out.String()
 }

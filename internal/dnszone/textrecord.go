@@ -51,6 +51,9 @@ func checkText(list []string) error {
 	return nil
 }
 
+// textEscapes escapes the text of a string in quotes.
+var textEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // showText returns the canonical value of the strings: the text itself, if it is
 // split as any text is and not taken for presentation format, or else the strings in
 // quotes.
@@ -64,7 +67,7 @@ func showText(list []string) string {
 	}
 	parts := make([]string, len(list))
 	for i, s := range list {
-		parts[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
+		parts[i] = `"` + textEscapes.Replace(s) + `"`
 		if !utf8.ValidString(s) { // it ends within a character
 			parts[i] = quoted(s)
 		}

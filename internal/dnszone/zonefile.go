@@ -17,6 +17,9 @@ import (
 const (
 	maxZoneFile       = 1 << 20 // bytes of a zone file
 	maxZoneFileErrors = 100     // errors that are reported at once
+
+	// maxRepeated is how many records of a file are read, duplicates included.
+	maxRepeated = 10 * maxRecords
 )
 
 // A ZoneFile is the input of ParseZoneFile.
@@ -88,6 +91,7 @@ type zoneFileParser struct {
 	fixed   bool   // there was a $TTL
 	seen    map[dataKey]bool
 	records []Record
+	read    int // records, duplicates included
 
 	at int // index of the word that an error of the current entry is about
 }
@@ -140,9 +144,15 @@ var errTooMany = fmt.Errorf("there are more than %d records, the maximum of a zo
 
 // record adds one record whose data is still in zone file format.
 func (p *zoneFileParser) record(r Record, data []string) error {
+	if p.read++; p.read > maxRepeated {
+		return errTooMany
+	}
 	t, err := recordTypeOf(r.Type)
 	if err != nil {
 		return err
+	}
+	if len(data) > 3*maxRecordBytes { // a field is half a byte at least, as a hex digit
+		return fmt.Errorf("the %s record has %d fields, more than a record can have", t.name, len(data))
 	}
 	if p.clamp {
 		r.TTL = min(max(r.TTL, minTTL), MaxTTL)

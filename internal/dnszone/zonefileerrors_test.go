@@ -47,6 +47,24 @@ func TestZoneFileErrorsAreLimited(t *testing.T) {
 	}
 }
 
+// What no record needs is refused before it is read: files of this size took seconds, in
+// free dry runs.
+func TestZoneFileIsReadInProportion(t *testing.T) {
+	for what, file := range map[string]string{
+		"fields":     "a TXT " + strings.Repeat("b ", 13_000),
+		"duplicates": strings.Repeat("a TXT b\n", 10_001),
+	} {
+		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
+		if deed.CodeOf(err) != deed.CodeValidation || len(got) > 0 {
+			t.Errorf("too many %s: got %d records, %v", what, len(got), err)
+		}
+	}
+	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader("a TXT " + strings.Repeat("b ", 2000) + strings.Repeat("\na TXT c", 9000))})
+	if err != nil || len(got) != 2 {
+		t.Errorf("as many as a record may have, and duplicates: got %d records, %v", len(got), err)
+	}
+}
+
 func TestZoneFileClampsTTL(t *testing.T) {
 	const file = "a 5 A 192.0.2.1\nb 1w A 192.0.2.1\nc 300 A 192.0.2.1\n"
 	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file), ClampTTL: true})
