@@ -106,6 +106,9 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if len(opened) > 0 {
 		p, _, err = c.checkAndAuthorize(ctx, want, opened)
 	}
+	if errors.Is(err, settle.ErrNoFunds) {
+		return c.joinOpen(ctx, want, err)
+	}
 	return p, err
 }
 
@@ -135,6 +138,18 @@ func (c *checkout) checkAndAuthorize(ctx context.Context, want order.Purchase, o
 		opened = nil
 	}
 	return p, opened, err
+}
+
+// joinOpen returns the open payment of the payer for the same purchase, which may have
+// taken the money that this one lacks: a client that has lost its answer signs again.
+// Without one it returns the error.
+func (c *checkout) joinOpen(ctx context.Context, want order.Purchase, none error) (order.Payment, error) {
+	return c.authorize(ctx, want, func(who order.Payer) error {
+		if !who.Alias {
+			return none
+		}
+		return who.Admit(settle.Funds{}, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
+	})
 }
 
 // admitted fails when operators do not let this wallet buy, or nobody.

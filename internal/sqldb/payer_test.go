@@ -52,6 +52,30 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 	})
 }
 
+// A wallet that has promised all its money signs again for the same purchase: the first
+// payment is delivered, and the second moves no money.
+func TestAnAliasNeedsNoMoney(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		renewal := func(n int) order.Payment {
+			p := openRegistration("0x01", n, 10)
+			p.Purchase = order.Purchase{Kind: order.PurchaseRenewal, Name: "name1.com", Years: 1}
+			return p
+		}
+		first, err := rows.AuthorizePayment(t.Context(), renewal(1), sqldbtest.AdmitAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admit := func(p order.Payer) error { return p.Admit(settle.Funds{Balance: 10}, "0x01", 10, 5, time.Now()) }
+		if second, err := rows.AuthorizePayment(t.Context(), renewal(2), admit); err != nil || second.AliasOf != first.ID {
+			t.Errorf("got an alias of %q, %v, want one of %s", second.AliasOf, err, first.ID)
+		}
+		if _, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", 3, 10), admit); deed.CodeOf(err) != deed.CodePaymentInsufficient {
+			t.Errorf("another purchase: got %v", err)
+		}
+	})
+}
+
 // A wallet has at most five open payments, and one whose nonce was used in the meantime
 // no longer counts.
 func TestAWalletHasFivePaymentsOpen(t *testing.T) {

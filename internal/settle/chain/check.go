@@ -213,8 +213,11 @@ func checkTransfer(a settle.Authorization, reason string, balance deed.USDC) err
 	case has("signature"):
 		return invalid("its signature is not the payer's")
 	case balance < a.Amount:
-		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and the price is %s",
-			a.Payer, balance, a.Amount)
+		none := &deed.Error{Code: deed.CodePaymentInsufficient, Message: fmt.Sprintf("the wallet %s has %s USDC, and the price is %s", a.Payer, balance, a.Amount)}
+		if has("exceeds balance") { // the token checks everything else before
+			none.Err = settle.ErrNoFunds
+		}
+		return none
 	}
 	return invalid("the chain refuses the transfer")
 }
