@@ -85,7 +85,7 @@ type Recovered struct {
 // its job knows of its order. With dryRun nothing is written. It is
 // idempotent. Nodes may run on the restored database: nothing is written about a
 // payment or job that they have moved since it was read, and for a payment that is an
-// error. Before the first call they refund unclaimed transfers. The nodes that used the lost
+// error. They refund unclaimed transfers that are not parked before the call. The nodes that used the lost
 // one must have stopped order.QuietWindow ago, and none of our transactions may be
 // pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
