@@ -175,7 +175,7 @@ func (c *checkout) wrongAmount(ctx context.Context, q order.Quote) error {
 	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
 		return fmt.Errorf("look up the payment: %w", err)
 	}
-	return deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+	return &deed.Error{Code: deed.CodePaymentInvalid, Message: fmt.Sprintf("%s costs %s USDC, neither less nor more", q.For, q.Amount), Err: order.ErrWrongAmount}
 }
 
 // errOtherSignature is the error for an authorization that we have under another

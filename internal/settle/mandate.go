@@ -30,4 +30,11 @@ var (
 	// ErrNotYet says that the time of the authorization has not come by the chain's
 	// clock.
 	ErrNotYet = errors.New("the authorization is not valid yet")
+
+	// ErrValidBefore says that the authorization has expired by the chain's clock, or
+	// that it expires too soon or too late for us.
+	ErrValidBefore = errors.New("the authorization does not end at a time that we accept")
+
+	// ErrSignature says that the signature is not the payer's.
+	ErrSignature = errors.New("the signature is not the payer's")
 )

@@ -89,6 +89,11 @@ func invalid(format string, args ...any) error {
 	return deed.Errorf(deed.CodePaymentInvalid, "the payment is invalid: "+format, args...)
 }
 
+// invalidFor is invalid with the cause that callers ask for.
+func invalidFor(cause error, format string, args ...any) error {
+	return &deed.Error{Code: deed.CodePaymentInvalid, Message: fmt.Sprintf("the payment is invalid: "+format, args...), Err: cause}
+}
+
 func word(n *big.Int) []byte { return common.LeftPadBytes(n.Bytes(), 32) }
 
 // typedData returns what the payer signs (EIP-3009).

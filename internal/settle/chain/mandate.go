@@ -6,7 +6,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -38,7 +37,7 @@ func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error
 		return fmt.Errorf("check the signature of %s: %w", a.Payer, err)
 	}
 	if !signed {
-		return invalid("its signature is not the payer's")
+		return invalidFor(settle.ErrSignature, "its signature is not the payer's")
 	}
 	return nil
 }
@@ -74,5 +73,5 @@ func checkMandateTime(a settle.Authorization, now int64) error {
 
 // spentError refuses an authorization whose nonce is used.
 func spentError(message string) error {
-	return &deed.Error{Code: deed.CodePaymentInvalid, Message: "the payment is invalid: " + message, Err: settle.ErrSpent}
+	return invalidFor(settle.ErrSpent, "%s", message)
 }
