@@ -13,9 +13,12 @@ import (
 // before its time, so the signature is checked as the token does it: by the wallet's
 // code if it has any (ERC-1271), else by its key.
 func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error {
-	auth, err := parseAuthorization(a)
+	if err := s.checkAsset(a); err != nil {
+		return err
+	}
+	auth, err := s.parseForTreasury(ctx, a) // a former one is as good
 	if err == nil {
-		err = s.checkForm(auth)
+		err = checkSignatureForm(auth)
 	}
 	if err != nil {
 		return err
