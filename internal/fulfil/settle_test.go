@@ -46,6 +46,7 @@ type scripted struct {
 	refund    error
 	arrivals  []settle.Arrivals
 	sentByUs  bool
+	traced    int // calls of SentByUs
 	abandoned int
 	refunds   []settle.Refund
 }
@@ -90,7 +91,10 @@ func (c *scripted) Incoming(_ context.Context, from uint64) (settle.Arrivals, er
 	return settle.Arrivals{Next: from, Final: final}, nil
 }
 
-func (c *scripted) SentByUs(context.Context, string) (bool, error) { return c.sentByUs, nil }
+func (c *scripted) SentByUs(context.Context, string) (bool, error) {
+	c.traced++
+	return c.sentByUs, nil
+}
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
