@@ -246,8 +246,9 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 	defer c.s.working.begin(p.ID)()
 	alias, err := p.AliasOf != "", error(nil)
 	if alias {
-		p, err = c.s.Advance(ctx, p.AliasOf)
-	} else {
+		p, err = c.s.Store.Payment(ctx, p.AliasOf)
+	}
+	if err == nil && !waits(p) {
 		p, err = c.s.advance(ctx, p)
 	}
 	if err != nil && !errors.Is(err, order.ErrPending) {
@@ -265,6 +266,13 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
 	}
 	return p, nil
+}
+
+// waits reports whether the payment is left to the worker, which tries again at growing
+// intervals: it could not be settled or refunded, which is known at once, and requests
+// with a known payment are not counted.
+func waits(p order.Payment) bool {
+	return p.Tries > 0 && (p.State == order.PaymentRefunding || !p.StuckAt.IsZero())
 }
 
 // checkUnused fails when the authorization of an alias was used on the chain, or may

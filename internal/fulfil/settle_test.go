@@ -47,6 +47,7 @@ type scripted struct {
 	arrivals  []settle.Arrivals
 	sentByUs  bool
 	traced    int // calls of SentByUs
+	settles   int // calls of Settle
 	abandoned int
 	refunds   []settle.Refund
 }
@@ -64,6 +65,7 @@ func (c *scripted) Check(_ context.Context, a settle.Authorization, open []strin
 }
 
 func (c *scripted) Settle(_ context.Context, a settle.Authorization) (string, error) {
+	c.settles++
 	return "0xsettled" + a.Nonce, c.settle
 }
 
