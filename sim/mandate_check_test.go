@@ -24,7 +24,7 @@ var mandateEnds = []string{
 
 // taken says what is wrong with a payment by mandate that was just accepted: it is for
 // the renewal that its owner signed, at the price of the day and no more than the cap,
-// while the name is the owner's and no other renewal of it is open.
+// while the name is the owner's and no other renewal of it is paid, or promised by the owner.
 func (m *mandateModel) taken(p order.Payment) error {
 	g, ok := m.given[p.ID]
 	if !ok {
@@ -48,7 +48,8 @@ func (m *mandateModel) taken(p order.Payment) error {
 	}
 	open, err := sqldb.Jobs{DB: m.w.db}.Unfinished(context.Background())
 	for _, j := range open {
-		if j.Purchase.Kind == order.PurchaseRenewal && j.Purchase.Name == r.Name && j.PaymentID != p.ID {
+		promised := j.State == order.JobAwaitingPayment && j.Owner != r.Owner // by somebody else
+		if j.Purchase.Kind == order.PurchaseRenewal && j.Purchase.Name == r.Name && j.PaymentID != p.ID && !promised {
 			return fmt.Errorf("%s renews %s, and %s is open", p.ID, r.Name, j.ID)
 		}
 	}

@@ -81,6 +81,10 @@ func (s payments) ParkLost(ctx context.Context) ([]order.Payment, error) {
 	return call(s.p, "ParkLost", func() ([]order.Payment, error) { return s.s.ParkLost(ctx) })
 }
 
+func (s payments) FailPlaced(ctx context.Context, a order.Payment, placed order.Placed) error {
+	return act(s.p, "FailPlaced", func() error { return s.s.FailPlaced(ctx, a, placed) })
+}
+
 // watch is how far the chain was read, as one process meets it.
 type watch struct {
 	p *process

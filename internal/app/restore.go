@@ -3,17 +3,23 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
 
-// FinishRestore reads the chain to its end, to find all payments that a restored
-// backup lacks, and decides on them. With dryRun it only reads, which the service
+// FinishRestore takes the unclaimed transfers from the nodes, reads the chain to its end,
+// to find all payments that a restored backup lacks, and decides on them. With dryRun it only reads, which the service
 // does anyway. On an error it returns what it has decided until then.
 func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Recovered, error) {
 	if a.money == nil {
 		return nil, errors.New("this configuration takes no payments: there is no money to decide on")
+	}
+	if !dryRun { // reading the chain and the prices takes time, in which nodes would refund
+		if _, err := a.paymentRows().ParkLost(ctx); err != nil {
+			return nil, fmt.Errorf("take unclaimed transfers from the nodes: %w", err)
+		}
 	}
 	if err := a.checkRestored(ctx); err != nil {
 		return nil, err

@@ -80,3 +80,24 @@ func TestNameBeingBought(t *testing.T) {
 		s.audit(t)
 	})
 }
+
+// A buyer who had just the price, has paid it, and has lost the answer signs again: it gets
+// the job, and is not told to bring more money for the same order. For another order it is.
+func TestBuyerSignsAgainWithAnEmptyWallet(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		a := newAccount(t)
+		if _, _, err := s.chain.Faucet(t.Context(), string(a.wallet), int64(comPrice)); err != nil {
+			t.Fatal(err)
+		}
+		s.faults.Set(local.FaultParked, 1)
+		first := s.ordered(t, s.promise(a, comPrice).header(t))
+		if again := s.ordered(t, s.promise(a, comPrice).header(t)); again.JobID != first.JobID {
+			t.Errorf("got %+v, want the job %s", again, first.JobID)
+		}
+		s.register(t, "second.com", s.promise(a, comPrice).header(t)).expect(t, 402, deed.CodePaymentInsufficient)
+		forged := s.promise(a, comPrice)
+		forged.key = newAccount(t).key
+		s.register(t, "first.com", forged.header(t)).expect(t, 402, deed.CodePaymentInvalid)
+		s.audit(t)
+	})
+}

@@ -106,6 +106,9 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if len(opened) > 0 {
 		p, _, err = c.checkAndAuthorize(ctx, want, opened)
 	}
+	if errors.Is(err, settle.ErrNoFunds) {
+		return c.joinOpen(ctx, want, err)
+	}
 	return p, err
 }
 
@@ -137,6 +140,18 @@ func (c *checkout) checkAndAuthorize(ctx context.Context, want order.Purchase, o
 	return p, opened, err
 }
 
+// joinOpen returns the open payment of the payer for the same purchase, which may have
+// taken the money that this one lacks: a client that has lost its answer signs again.
+// Without one it returns the error.
+func (c *checkout) joinOpen(ctx context.Context, want order.Purchase, none error) (order.Payment, error) {
+	return c.authorize(ctx, want, func(who order.Payer) error {
+		if !who.Alias {
+			return none
+		}
+		return who.Admit(settle.Funds{}, c.auth.Payer, c.auth.Amount, c.s.Terms.MaxOpen, c.s.Now())
+	})
+}
+
 // admitted fails when operators do not let this wallet buy, or nobody.
 func (c *checkout) admitted(ctx context.Context) error {
 	if c.s.Admit == nil {
@@ -160,7 +175,7 @@ func (c *checkout) wrongAmount(ctx context.Context, q order.Quote) error {
 	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
 		return fmt.Errorf("look up the payment: %w", err)
 	}
-	return deed.Errorf(deed.CodePaymentInvalid, "%s costs %s USDC, neither less nor more", q.For, q.Amount)
+	return &deed.Error{Code: deed.CodePaymentInvalid, Message: fmt.Sprintf("%s costs %s USDC, neither less nor more", q.For, q.Amount), Err: order.ErrWrongAmount}
 }
 
 // errOtherSignature is the error for an authorization that we have under another
@@ -231,8 +246,9 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 	defer c.s.working.begin(p.ID)()
 	alias, err := p.AliasOf != "", error(nil)
 	if alias {
-		p, err = c.s.Advance(ctx, p.AliasOf)
-	} else {
+		p, err = c.s.Store.Payment(ctx, p.AliasOf)
+	}
+	if err == nil && !waits(p) {
 		p, err = c.s.advance(ctx, p)
 	}
 	if err != nil && !errors.Is(err, order.ErrPending) {
@@ -250,6 +266,13 @@ func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purc
 		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment could not be settled and was given up: have the money in the wallet, and sign a new one")
 	}
 	return p, nil
+}
+
+// waits reports whether the payment is left to the worker, which tries again at growing
+// intervals: it could not be settled or refunded, which is known at once, and requests
+// with a known payment are not counted.
+func waits(p order.Payment) bool {
+	return p.Tries > 0 && (p.State == order.PaymentRefunding || !p.StuckAt.IsZero())
 }
 
 // checkUnused fails when the authorization of an alias was used on the chain, or may

@@ -77,8 +77,7 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service sells, settles and refunds. Fill every field but Reserve, Admit, Restoring,
-// Pause and Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Admit, Restoring, Pause and Step.
 type Service struct {
 	Jobs     JobStore
 	JobQueue JobQueue
@@ -112,7 +111,8 @@ type Service struct {
 	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
 
-	working working
+	working  working
+	arriving arriving
 }
 
 // Terms are the network, the token and the limits of payments.
@@ -267,8 +267,7 @@ func (s *Service) record(ctx context.Context, p order.Payment, to order.PaymentS
 	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
 }
 
-// later leaves the payment to the worker with exponential backoff, and returns
-// order.Pending.
+// later leaves the payment to the worker with exponential backoff, and returns order.Pending.
 func (s *Service) later(ctx context.Context, p order.Payment, cause error, stuck bool) error {
 	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
 	d := order.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: order.WaitingFor(cause)}

@@ -46,6 +46,8 @@ type scripted struct {
 	refund    error
 	arrivals  []settle.Arrivals
 	sentByUs  bool
+	traced    int // calls of SentByUs
+	settles   int // calls of Settle
 	abandoned int
 	refunds   []settle.Refund
 }
@@ -63,6 +65,7 @@ func (c *scripted) Check(_ context.Context, a settle.Authorization, open []strin
 }
 
 func (c *scripted) Settle(_ context.Context, a settle.Authorization) (string, error) {
+	c.settles++
 	return "0xsettled" + a.Nonce, c.settle
 }
 
@@ -90,7 +93,10 @@ func (c *scripted) Incoming(_ context.Context, from uint64) (settle.Arrivals, er
 	return settle.Arrivals{Next: from, Final: final}, nil
 }
 
-func (c *scripted) SentByUs(context.Context, string) (bool, error) { return c.sentByUs, nil }
+func (c *scripted) SentByUs(context.Context, string) (bool, error) {
+	c.traced++
+	return c.sentByUs, nil
+}
 
 func newEnv(t *testing.T) *env {
 	t.Helper()

@@ -65,8 +65,9 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	var aside []error
+	senders := senders{}
 	for _, t := range transfers {
-		if err := s.adopt(ctx, t); err != nil {
+		if err := s.adopt(ctx, t, senders); err != nil {
 			if put := s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)); put != nil {
 				return false, fmt.Errorf("put transfer %s aside: %w", t.TxHash, errors.Join(put, err))
 			}
@@ -119,16 +120,31 @@ func (s *Service) RetryAside(ctx context.Context) error {
 		return fmt.Errorf("read transfers that were put aside: %w", err)
 	}
 	var errs []error
+	senders := senders{}
 	for _, t := range due {
-		if err := s.adopt(ctx, t); err != nil {
+		if err := s.adopt(ctx, t, senders); err != nil {
 			errs = append(errs, err, s.Watch.PutAside(ctx, t, order.WaitingFor(err), s.Now().Add(retryAside)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// senders says which transactions we have sent, by hash. A third party can put hundreds of
+// transfers into one, whose sender is looked up once.
+type senders map[string]bool
+
+func (known senders) sentByUs(ctx context.Context, tracer Tracer, txHash string) (ours bool, err error) {
+	if ours, found := known[txHash]; found {
+		return ours, nil
+	}
+	if ours, err = tracer.SentByUs(ctx, txHash); err == nil {
+		known[txHash] = ours
+	}
+	return ours, err
+}
+
 // adopt stores one transfer. A transfer of zero is ignored.
-func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
+func (s *Service) adopt(ctx context.Context, t settle.Transfer, senders senders) error {
 	if t.Amount <= 0 {
 		return nil
 	}
@@ -139,7 +155,7 @@ func (s *Service) adopt(ctx context.Context, t settle.Transfer) error {
 	}
 	if err != nil {
 		if tracer, ok := s.Watcher.(Tracer); ok {
-			if u.Lost, err = tracer.SentByUs(ctx, t.TxHash); err != nil {
+			if u.Lost, err = senders.sentByUs(ctx, tracer, t.TxHash); err != nil {
 				return fmt.Errorf("look up the sender of %s: %w", t.TxHash, err)
 			}
 		}

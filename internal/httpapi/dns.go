@@ -24,7 +24,8 @@ func (s *Server) paidWallet(h func(w http.ResponseWriter, r *http.Request, c dns
 		if err != nil {
 			return err
 		}
-		pay, err := s.countPaid(w, r, s.Limits.DNS, string(who))
+		pay, end, err := s.countPaid(w, r, s.Limits.DNS, string(who))
+		defer end()
 		if err != nil {
 			return err
 		}

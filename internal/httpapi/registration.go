@@ -25,7 +25,8 @@ var errNoPayments = deed.Errorf(deed.CodeUnavailable, "this deployment takes no 
 // order returns the handler of a paid route about a name; read parses its body.
 func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o order.Request, dryRun bool, err error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		pay, err := s.countPaid(w, r, s.Limits.Register, ratelimit.AddressKey(clientAddr(r, s.Trusted)))
+		pay, end, err := s.countPaid(w, r, s.Limits.Register, ratelimit.AddressKey(clientAddr(r, s.Trusted)))
+		defer end()
 		if err != nil {
 			return err
 		}
@@ -52,22 +53,23 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 }
 
 // countPaid reads the payment of a request and counts the request against its
-// limit. A request with a known payment may be repeated any number of times
-// without being counted, even after the payment terms have changed.
-func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (offered, error) {
-	pay := s.payment(r)
+// limit. A request with a known payment may be repeated any number of times, also at
+// once, without being counted, even after the payment terms have changed. Call end when
+// the request has ended.
+func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (pay offered, end func(), err error) {
+	pay, end = s.payment(r), func() {}
 	count := s.spend
 	if s.Payments != nil {
-		known, err := s.Payments.Known(r.Context(), pay.auth)
-		if err != nil {
-			return pay, err
+		known := fulfil.New
+		if known, end, err = s.Payments.Arrive(r.Context(), pay.auth); err != nil {
+			return pay, end, err
 		}
 		if known == fulfil.Accepted {
 			count, pay.err = s.peek, nil
 		}
 		pay.isNew = known == fulfil.New
 	}
-	return pay, count(w, r, lim, caller)
+	return pay, end, count(w, r, lim, caller)
 }
 
 // indicativeOffer responds to an empty request with 402, so that crawlers see the

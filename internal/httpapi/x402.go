@@ -100,7 +100,7 @@ func checkAccepted(h api.PaymentHeader, a *settle.Authorization) error {
 		return nil // version 1, or refused by checkTerms
 	}
 	if h.X402Version == 2 && h.Accepted.Amount != strconv.FormatInt(int64(a.Amount), 10) {
-		return unpayable("invalid_exact_evm_payload_authorization_value", "the authorization is of %d and accepted.amount says %s: send the offer that is paid", int64(a.Amount), deed.Quoted(h.Accepted.Amount))
+		return unpayable(reasonValue, "the authorization is of %d and accepted.amount says %s: send the offer that is paid", int64(a.Amount), deed.Quoted(h.Accepted.Amount))
 	}
 	return nil
 }
@@ -189,10 +189,31 @@ func unpayable(reason, format string, args ...any) error {
 	return payError{reason, deed.Errorf(deed.CodePaymentInvalid, format, args...)}
 }
 
+// reasonValue is the reason for another amount than the price.
+const reasonValue = "invalid_exact_evm_payload_authorization_value_mismatch"
+
+// reasons are the x402 error reasons (x402 version 2, section 9) of what the chain and the
+// price say against a payment.
+var reasons = []struct {
+	cause  error
+	reason string
+}{
+	{settle.ErrNotYet, "invalid_exact_evm_payload_authorization_valid_after"},
+	{settle.ErrValidBefore, "invalid_exact_evm_payload_authorization_valid_before"},
+	{settle.ErrSignature, "invalid_exact_evm_payload_signature"},
+	{settle.ErrSpent, "invalid_transaction_state"},
+	{order.ErrWrongAmount, reasonValue},
+}
+
 // reasonOf returns the x402 error reason of an invalid payment.
 func reasonOf(err error) string {
 	if e, ok := errors.AsType[payError](err); ok {
 		return e.reason
+	}
+	for _, r := range reasons {
+		if errors.Is(err, r.cause) {
+			return r.reason
+		}
 	}
 	switch deed.CodeOf(err) {
 	case deed.CodePaymentInsufficient:

@@ -50,6 +50,12 @@ func JobOfReference(reference string) string {
 	return reference
 }
 
+// Placed is what a registrar knows of the orders of a job that the database has lost.
+type Placed struct {
+	Attempts int    // orders that were placed; 0 if none is known
+	Backend  string // the registrar of the last
+}
+
 // A Step is a state of a job and the time it was reached.
 type Step struct {
 	State JobState

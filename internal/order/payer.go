@@ -11,7 +11,8 @@ import (
 // A Payer is the data that decides whether a wallet may open another payment.
 type Payer struct {
 	Open         []OpenPayment // payments of the wallet that have not settled
-	Aliases      int           // open payments for the same purchase, which are not settled
+	Alias        bool          // the purchase is paid for by an open payment: this one is not settled
+	Aliases      int           // of that open payment, so far
 	RefusedUntil time.Time     // after transfers that reverted; usually zero
 
 	// Deployments counts the payments of all wallets that deploy their wallet, and are
@@ -52,8 +53,8 @@ const aliasesPerPayment = 4
 
 // Admit checks whether the payer may open another payment of the amount: the balance
 // must cover it and all open payments whose nonce is unused, as of the block of the
-// balance, and there may be at most limit of them. It fails with
-// CodePaymentInsufficient or CodeRateLimited.
+// balance, and there may be at most limit of them. An alias moves no money, so it needs
+// none. It fails with CodePaymentInsufficient or CodeRateLimited.
 func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
 		return &deed.Error{
@@ -80,7 +81,7 @@ func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int,
 			Message: fmt.Sprintf("%s has %d payments that are not settled yet, which is the limit: nothing was charged, try again when one of them has ended", w, limit),
 			Retry:   5 * time.Second,
 		}
-	case left < 0:
+	case left < 0 && !p.Alias:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, of which %s are promised in other payments, and %s are asked",
 			w, f.Balance, f.Balance-amount-left, amount)
 	}

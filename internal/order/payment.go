@@ -40,6 +40,9 @@ func (p Payment) SignedBy(signature []byte) bool {
 	return bytes.Equal(normalSignature(p.Auth.Signature), normalSignature(signature))
 }
 
+// SignatureKey is equal for payments with the same signature.
+func (p Payment) SignatureKey() string { return string(normalSignature(p.Auth.Signature)) }
+
 func normalSignature(sig []byte) []byte {
 	if len(sig) != 65 || sig[64] < 27 {
 		return sig

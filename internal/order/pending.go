@@ -19,6 +19,10 @@ var ErrPending = errors.New("settlement pending")
 // not be offered to pay again.
 var ErrNoOffer = errors.New("no payment is offered")
 
+// ErrWrongAmount is wrapped by a CodePaymentInvalid error about a payment of another amount
+// than the price.
+var ErrWrongAmount = errors.New("it is not the price")
+
 // Pending returns an Error for a payment whose settlement is pending because of
 // cause.
 func Pending(cause error) error {

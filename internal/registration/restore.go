@@ -30,6 +30,12 @@ type LostPayments interface {
 	// were placed for it before.
 	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
 
+	// FailPlaced makes a payment due for refund that was refunded before the restore, and
+	// fails its job, which is created with p.Purchase for an unclaimed one. The order that
+	// was placed is looked up, since its registry may execute it late. Nothing is written
+	// about a payment that another process has moved.
+	FailPlaced(ctx context.Context, p order.Payment, placed order.Placed) error
+
 	MovePayment(ctx context.Context, p order.Payment, to order.PaymentState, txHash string) (order.Payment, error)
 }
 
@@ -69,7 +75,8 @@ type Recovered struct {
 
 // Finish decides on all lost payments: one that paid for an order that the
 // registrar has is recorded again with a job for that order, and the others are
-// refunded, renewals that are not done among them. A payment whose order may be at a
+// refunded, renewals that are not done among them. An order that was refunded before the
+// restore is not delivered, even if the registrar has executed it since. A payment whose order may be at a
 // registrar that cannot find it is left undecided, unless it was refunded before, and
 // so is one for a renewal whose price is not clear. Until it is decided on, no node
 // refunds it.
@@ -78,7 +85,7 @@ type Recovered struct {
 // its job knows of its order. With dryRun nothing is written. It is
 // idempotent. Nodes may run on the restored database: nothing is written about a
 // payment or job that they have moved since it was read, and for a payment that is an
-// error. Before the first call they refund unclaimed transfers. The nodes that used the lost
+// error. They refund unclaimed transfers that are not parked before the call. The nodes that used the lost
 // one must have stopped order.QuietWindow ago, and none of our transactions may be
 // pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
@@ -115,8 +122,18 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 	if err == nil && placed.Kind == registrar.OrderRenew && !dryRun {
 		_, err = r.doneRenewal(ctx, placed)
 	}
-	if err != nil {
+	back := false
+	if err == nil && placed.Name != "" {
+		back, err = r.Chain.Refunded(ctx, p.Refund())
+	}
+	switch {
+	case err != nil:
 		return Recovered{}, fmt.Errorf("find its order: %w", err)
+	case back && dryRun:
+		return Recovered{Payment: p}, nil
+	case back:
+		p.Purchase = r.purchase(placed)
+		return Recovered{Payment: p}, r.failPlaced(ctx, p, order.Placed{Attempts: attempts, Backend: placed.Backend})
 	}
 	found := Recovered{Payment: p, Order: placed}
 	if placed.Name != "" {

@@ -23,9 +23,6 @@ type OpenJobs interface {
 	// CompleteRenewal ends a job whose renewal was done in that attempt: it need
 	// not wait for other renewals of the name any more.
 	CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error
-
-	MoveJob(ctx context.Context, j order.Job, to order.JobState, next time.Time) (moved bool, err error)
-	FailJob(ctx context.Context, j order.Job) error
 }
 
 // JobReader reads jobs.
@@ -60,36 +57,46 @@ func (r *Restore) resume(ctx context.Context, dryRun bool) error {
 
 func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	placed, attempt, err := r.find(ctx, j.ID, false)
-	switch {
-	case errors.Is(err, registrar.ErrOrdersNotSearchable):
-		// Its registrar recognises the order when it is placed or looked up again.
-	case err != nil:
+	if err != nil && !errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		return err
-	case placed.Name != "":
-		return r.resumeOrder(ctx, j.ID, placed, attempt)
 	}
+	// A registrar that cannot be searched recognises the order when it is placed or looked
+	// up again.
 	p, err := r.Payments.Payment(ctx, j.PaymentID)
 	if err != nil {
 		return err
 	}
 	back, err := r.Chain.Refunded(ctx, p.Refund())
-	if err != nil || !back {
+	switch {
+	case err != nil:
 		return err
+	case !back && placed.Name != "":
+		return r.resumeOrder(ctx, j.ID, placed, attempt)
+	case !back:
+		return nil
 	}
 	if j.State == order.JobAwaitingPayment {
-		if p, err = r.settled(ctx, p); err != nil || p.State != order.PaymentSettled {
+		if p, err = r.settled(ctx, p); err != nil {
 			return err
 		}
-		j.State = order.JobQueued
 	}
-	if j.State == order.JobSubmitting {
-		if _, err := r.Jobs.MoveJob(ctx, j, order.JobVerifying, r.Now()); err != nil {
-			return err
-		}
-		j.State = order.JobVerifying
+	if p.State != order.PaymentSettled {
+		return nil
 	}
-	j.Failure = "the order failed, and the payment went back to the payer"
-	return r.Jobs.FailJob(ctx, j)
+	return r.failPlaced(ctx, p, order.Placed{Attempts: attempt, Backend: placed.Backend})
+}
+
+// failPlaced records that the payment was refunded before the restore, whatever its order
+// came to.
+func (r *Restore) failPlaced(ctx context.Context, p order.Payment, placed order.Placed) error {
+	if err := r.Payments.FailPlaced(ctx, p, placed); err != nil {
+		return err
+	}
+	p, err := r.Payments.Payment(ctx, p.ID)
+	if err == nil && !p.State.Refunds() {
+		err = unlessMoved(p, order.PaymentRefundDue, nil)
+	}
+	return err
 }
 
 // resumeOrder makes a job continue with the order that was found for it. A node stores an

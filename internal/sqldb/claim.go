@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 )
@@ -123,42 +122,4 @@ func (s Payments) Dust(ctx context.Context, w deed.Wallet) ([]order.Payment, err
 // Undelivered implements fulfil.RestoreStore.
 func (s Payments) Undelivered(ctx context.Context) ([]order.Payment, error) {
 	return readPayments(ctx, s.DB.read, `WHERE state = 'settled' ORDER BY created_at, id`)
-}
-
-// FailRefunded implements fulfil.RestoreStore.
-func (s Payments) FailRefunded(ctx context.Context, p order.Payment) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		now := s.Now()
-		_, moved, err := movePayment(ctx, tx, p, paymentMove{to: order.PaymentRefundDue, at: now})
-		if err != nil || !moved {
-			return err
-		}
-		id := order.JobID(p.ID)
-		_, err = tx.ExecContext(ctx, `
-			UPDATE jobs SET state = $1, failure = $2, updated_at = $3, next_at = NULL, steps = steps || $4 WHERE id = $5`,
-			order.JobFailed, "the payment went back to the payer before the database was restored from a backup", now.Unix(), nextStep(order.JobFailed, now), id)
-		if err != nil {
-			return err
-		}
-		if err := s.DB.eraseAuthCode(ctx, tx, p); err != nil {
-			return err
-		}
-		if err := endMandateOf(ctx, tx, p, mandateEnd{order.MandateFailed, "the payment went back to the payer before the database was restored from a backup", now}); err != nil {
-			return err
-		}
-		if err := dropClaim(ctx, tx, id); err != nil {
-			return err
-		}
-		j, err := s.DB.readJob(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		if err := watchLateOrder(ctx, tx, j, now); err != nil {
-			return err
-		}
-		if e, ok := event.OfJob(j, now); ok {
-			tx.emit(e)
-		}
-		return nil
-	})
 }

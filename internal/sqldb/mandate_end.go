@@ -71,7 +71,7 @@ func endMandatesOf(ctx context.Context, tx *Tx, name deed.Name, reason string, n
 
 // takeMandate binds a mandate to its new payment, provided that its name still has the
 // owner and the expiry that it was signed for, and that no other renewal of the name is
-// open. The row of the registration is locked first, as by a handover.
+// paid, or promised by the owner. The row of the registration is locked first, as by a handover.
 func takeMandate(ctx context.Context, tx *Tx, p order.Payment, now time.Time) error {
 	held, err := lockRegistration(ctx, tx, p.Purchase.Name)
 	switch {
@@ -82,10 +82,13 @@ func takeMandate(ctx context.Context, tx *Tx, p order.Payment, now time.Time) er
 	case held.owner != p.Auth.Payer, held.expires != p.Purchase.From.Unix():
 		return fmt.Errorf("%w: the name has another owner or expiry", order.ErrMandateIdle)
 	}
+	// What somebody else has only promised to pay does not count: it costs nothing, and could
+	// go on until the name has expired.
 	var open int
 	err = tx.QueryRowContext(ctx, `
-		SELECT count(*) FROM jobs WHERE domain = $1 AND kind = $2 AND state IN ('awaiting_payment', 'queued', 'submitting', 'verifying')`,
-		p.Purchase.Name, order.PurchaseRenewal).Scan(&open)
+		SELECT count(*) FROM jobs
+		 WHERE domain = $1 AND kind = $2 AND (state IN ('queued', 'submitting', 'verifying') OR state = 'awaiting_payment' AND owner = $3)`,
+		p.Purchase.Name, order.PurchaseRenewal, held.owner).Scan(&open)
 	if err != nil {
 		return err
 	}

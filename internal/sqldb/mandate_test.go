@@ -121,6 +121,48 @@ func TestMandateIsTakenOnce(t *testing.T) {
 	})
 }
 
+// A renewal that somebody else has promised to pay, and perhaps never will, does not keep a
+// mandate from being used. One that the owner has promised does, and one that is paid.
+func TestMandateBesideAPromiseOfAnother(t *testing.T) {
+	const stranger deed.Wallet = "0x0000000000000000000000000000000000000009"
+	for what, tt := range map[string]struct {
+		by   deed.Wallet
+		paid bool
+		idle bool
+	}{
+		"promised by another": {stranger, false, false}, "paid by another": {stranger, true, true}, "promised by the owner": {wallet, false, true},
+	} {
+		t.Run(what, func(t *testing.T) {
+			sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+				s, m := mandates(t, db)
+				payments := sqldb.Payments{DB: db, ChainID: 84532, Asset: s.Asset.Token, Now: s.Now}
+				made, err := s.Create(t.Context(), m.Name, []order.Mandate{m})
+				if err != nil {
+					t.Fatal(err)
+				}
+				pay := func(by deed.Wallet, nonce, mandate string, source order.Source) (order.Payment, error) {
+					auth := m.Auth
+					auth.Payer, auth.Nonce = by, nonce
+					return payments.AuthorizePayment(t.Context(), order.Payment{
+						ID: auth.PaymentID(84532, s.Asset.Token), Source: source, Auth: auth, MandateID: mandate, State: order.PaymentSettling,
+						Purchase: order.Purchase{Kind: order.PurchaseRenewal, Name: m.Name, Years: 1, From: m.Expires, Facts: order.PurchaseFacts{Price: 1000}},
+					}, sqldbtest.AdmitAll)
+				}
+				other, err := pay(tt.by, "0x0b", "", order.SourceX402Exact)
+				if err == nil && tt.paid {
+					_, err = payments.MovePayment(t.Context(), other, order.PaymentSettled, "0xpaid")
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := pay(wallet, "0xa", made[0].ID, order.SourceMandate); errors.Is(err, order.ErrMandateIdle) != tt.idle || err != nil && !tt.idle {
+					t.Errorf("got %v, want idle %t", err, tt.idle)
+				}
+			})
+		})
+	}
+}
+
 // A name has at most ten mandates, one for each expiry, also when many are given at
 // once.
 func TestMandatesAreBounded(t *testing.T) {

@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -48,6 +49,30 @@ func TestOneBalanceOpensOnePayment(t *testing.T) {
 		}
 		if open, err := rows.OpenNonces(t.Context(), "0x01"); opened != 1 || len(open) != 1 || err != nil {
 			t.Errorf("opened %d, and %v are open, %v", opened, open, err)
+		}
+	})
+}
+
+// A wallet that has promised all its money signs again for the same purchase: the first
+// payment is delivered, and the second moves no money.
+func TestAnAliasNeedsNoMoney(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: time.Now}
+		renewal := func(n int) order.Payment {
+			p := openRegistration("0x01", n, 10)
+			p.Purchase = order.Purchase{Kind: order.PurchaseRenewal, Name: "name1.com", Years: 1}
+			return p
+		}
+		first, err := rows.AuthorizePayment(t.Context(), renewal(1), sqldbtest.AdmitAll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admit := func(p order.Payer) error { return p.Admit(settle.Funds{Balance: 10}, "0x01", 10, 5, time.Now()) }
+		if second, err := rows.AuthorizePayment(t.Context(), renewal(2), admit); err != nil || second.AliasOf != first.ID {
+			t.Errorf("got an alias of %q, %v, want one of %s", second.AliasOf, err, first.ID)
+		}
+		if _, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", 3, 10), admit); deed.CodeOf(err) != deed.CodePaymentInsufficient {
+			t.Errorf("another purchase: got %v", err)
 		}
 	})
 }
@@ -139,6 +164,41 @@ func TestRefundsHaveASeparateQueue(t *testing.T) {
 		due, err := rows.DueRefunds(t.Context(), 10)
 		if err != nil || len(due) != 1 {
 			t.Errorf("got %v, %v", due, err)
+		}
+	})
+}
+
+// Transfers that nobody asked for do not delay refunds: those of purchases come first, and
+// those of one wallet do not come before the first of another.
+func TestUnaskedTransfersDelayNoRefund(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		now := noon
+		rows := sqldb.Payments{DB: db, ChainID: 1, Now: func() time.Time { return now }}
+		unasked := func(payer deed.Wallet, nonce string) string {
+			transfer := settle.Transfer{Payer: payer, PayTo: "0x02", Nonce: nonce, Amount: 10, TxHash: "0xabc"}
+			if err := rows.Adopt(t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: now}); err != nil {
+				t.Fatal(err)
+			}
+			return settle.Authorization{Payer: payer, Nonce: nonce}.PaymentID(1, "")
+		}
+		for n := range 30 {
+			unasked("0x03", fmt.Sprint("0x", n))
+		}
+		now = now.Add(time.Minute)
+		other := unasked("0x04", "0x0a")
+		now = now.Add(time.Minute)
+		p, err := rows.AuthorizePayment(t.Context(), openRegistration("0x01", 1, 10), sqldbtest.AdmitAll)
+		for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled, order.PaymentRefundDue} {
+			if err == nil {
+				p, err = rows.MovePayment(t.Context(), p, to, "0xpaid")
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		due, err := rows.DueRefunds(t.Context(), 3)
+		if err != nil || len(due) != 3 || due[0] != p.ID || !slices.Contains(due, other) {
+			t.Errorf("got %v, %v, want %s first and %s among them", due, err, p.ID, other)
 		}
 	})
 }

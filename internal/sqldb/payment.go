@@ -173,6 +173,7 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer 
 	who := order.Payer{RefusedUntil: payer.refusedUntil}
 	switch {
 	case p.AliasOf != "":
+		who.Alias = true
 		err = tx.QueryRowContext(ctx, countAliases, p.AliasOf).Scan(&who.Aliases)
 	case isNew:
 		who.Open = payer.open
@@ -186,6 +187,9 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer 
 		return p, err
 	}
 	if err := admit(who); err != nil {
+		if isNew {
+			err = errors.Join(errNeedsTx, err) // there it may be an alias
+		}
 		return p, err
 	}
 	if p, err = s.insertPayment(tx, p, now); err != nil || p.AliasOf != "" {

@@ -20,9 +20,16 @@ func (s Payments) DuePayments(ctx context.Context, limit int) ([]string, error) 
 	}, s.Now(), limit)
 }
 
-// DueRefunds implements fulfil.Queue.
+// DueRefunds implements fulfil.Queue. Those of purchases come before those of transfers
+// without a request, which anyone can make for nothing but gas; both are round-robin.
 func (s Payments) DueRefunds(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, dueQuery{id: "id", from: "payments", at: "next_at", where: "state IN ('refund_due', 'refunding', 'unclaimed')"}, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{
+		id: "id", from: `(
+			SELECT id, next_at, CASE WHEN kind = 'nothing' THEN 1 ELSE 0 END AS unasked,
+			       row_number() OVER (PARTITION BY payer ORDER BY next_at, id) AS turn FROM payments
+			 WHERE next_at <= $1 AND state IN ('refund_due', 'refunding', 'unclaimed')) d`,
+		at: "next_at", order: "unasked, turn, next_at",
+	}, s.Now(), limit)
 }
 
 // Stalled implements fulfil.Queue. A payment whose payer cannot pay does not count.

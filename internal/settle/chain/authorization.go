@@ -66,14 +66,29 @@ func parseNonce(text string) (common.Hash, error) {
 
 // checkForm refuses authorizations that the token may accept and we do not.
 func (s *Settler) checkForm(a *authorization) error {
+	if err := s.checkAsset(a.Authorization); err != nil {
+		return err
+	}
 	switch {
-	case a.Asset != s.Network.Asset():
-		return invalid("it is signed for another chain or token than %s of %s", s.Network.Token.Address, s.Network.CAIP2())
 	case a.to != s.PayTo:
 		return invalid("it pays to another address than ours")
 	case a.from == s.PayTo:
 		return invalid("it pays from our own address")
-	case len(a.sig) == 0 || len(a.Signature) > maxSignature:
+	}
+	return checkSignatureForm(a)
+}
+
+// checkAsset refuses authorizations for another chain or token.
+func (s *Settler) checkAsset(a settle.Authorization) error {
+	if a.Asset != s.Network.Asset() {
+		return invalid("it is signed for another chain or token than %s of %s", s.Network.Token.Address, s.Network.CAIP2())
+	}
+	return nil
+}
+
+// checkSignatureForm refuses signatures of a length that we do not look at.
+func checkSignatureForm(a *authorization) error {
+	if len(a.sig) == 0 || len(a.Signature) > maxSignature {
 		return invalid("its signature is empty or too long")
 	}
 	return nil
@@ -87,6 +102,11 @@ func isWallet(w deed.Wallet) bool {
 // invalid returns the error that refuses a payment.
 func invalid(format string, args ...any) error {
 	return deed.Errorf(deed.CodePaymentInvalid, "the payment is invalid: "+format, args...)
+}
+
+// invalidFor is invalid with the cause that callers ask for.
+func invalidFor(cause error, format string, args ...any) error {
+	return &deed.Error{Code: deed.CodePaymentInvalid, Message: fmt.Sprintf("the payment is invalid: "+format, args...), Err: cause}
 }
 
 func word(n *big.Int) []byte { return common.LeftPadBytes(n.Bytes(), 32) }

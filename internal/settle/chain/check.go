@@ -182,13 +182,13 @@ func toUSDC(n *big.Int) deed.USDC {
 func checkTime(a settle.Authorization, now int64) error {
 	switch {
 	case a.ValidAfter >= now:
-		return &deed.Error{Code: deed.CodePaymentInvalid, Message: "the payment is invalid: it is not valid yet", Err: settle.ErrNotYet}
+		return invalidFor(settle.ErrNotYet, "it is not valid yet")
 	case a.ValidBefore <= now:
-		return invalid("it has expired")
+		return invalidFor(settle.ErrValidBefore, "it has expired")
 	case a.ValidBefore < now+int64(minValidity/time.Second):
-		return invalid("it expires too soon: sign at least %d seconds ahead", minValidity/time.Second)
+		return invalidFor(settle.ErrValidBefore, "it expires too soon: sign at least %d seconds ahead", minValidity/time.Second)
 	case a.ValidBefore > now+int64(maxValidity/time.Second):
-		return invalid("it expires too late: sign at most %d minutes ahead", maxValidity/time.Minute)
+		return invalidFor(settle.ErrValidBefore, "it expires too late: sign at most %d minutes ahead", maxValidity/time.Minute)
 	}
 	return nil
 }
@@ -205,16 +205,19 @@ func checkTransfer(a settle.Authorization, reason string, balance deed.USDC) err
 	case has("used or canceled"):
 		return invalid("it was used or cancelled before")
 	case has("expired"):
-		return invalid("it has expired")
+		return invalidFor(settle.ErrValidBefore, "it has expired")
 	case has("not yet valid"):
-		return invalid("it is not valid yet")
+		return invalidFor(settle.ErrNotYet, "it is not valid yet")
 	case has("deploy"):
 		return invalid("%s", reason)
 	case has("signature"):
-		return invalid("its signature is not the payer's")
+		return invalidFor(settle.ErrSignature, "its signature is not the payer's")
 	case balance < a.Amount:
-		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, and the price is %s",
-			a.Payer, balance, a.Amount)
+		none := &deed.Error{Code: deed.CodePaymentInsufficient, Message: fmt.Sprintf("the wallet %s has %s USDC, and the price is %s", a.Payer, balance, a.Amount)}
+		if has("exceeds balance") { // the token checks everything else before
+			none.Err = settle.ErrNoFunds
+		}
+		return none
 	}
 	return invalid("the chain refuses the transfer")
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -14,9 +13,12 @@ import (
 // before its time, so the signature is checked as the token does it: by the wallet's
 // code if it has any (ERC-1271), else by its key.
 func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error {
-	auth, err := parseAuthorization(a)
+	if err := s.checkAsset(a); err != nil {
+		return err
+	}
+	auth, err := s.parseForTreasury(ctx, a) // a former one is as good
 	if err == nil {
-		err = s.checkForm(auth)
+		err = checkSignatureForm(auth)
 	}
 	if err != nil {
 		return err
@@ -38,7 +40,7 @@ func (s *Settler) CheckSigned(ctx context.Context, a settle.Authorization) error
 		return fmt.Errorf("check the signature of %s: %w", a.Payer, err)
 	}
 	if !signed {
-		return invalid("its signature is not the payer's")
+		return invalidFor(settle.ErrSignature, "its signature is not the payer's")
 	}
 	return nil
 }
@@ -74,5 +76,5 @@ func checkMandateTime(a settle.Authorization, now int64) error {
 
 // spentError refuses an authorization whose nonce is used.
 func spentError(message string) error {
-	return &deed.Error{Code: deed.CodePaymentInvalid, Message: "the payment is invalid: " + message, Err: settle.ErrSpent}
+	return invalidFor(settle.ErrSpent, "%s", message)
 }

@@ -56,6 +56,27 @@ func TestCheckSigned(t *testing.T) {
 	})
 }
 
+// A mandate that pays to a treasury that we used when it was signed is still good, and one
+// that pays to a third party is not.
+func TestMandateForAFormerTreasury(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		env.settler() // its treasury is stored
+		owner, _ := newKey(t)
+		a := env.payFrom(owner, "1")
+		a.ValidAfter, a.ValidBefore = time.Now().AddDate(1, 0, 0).Unix(), time.Now().AddDate(1, 2, 0).Unix()
+		_, treasury := newKey(t)
+		env.cfg.PayTo = addressOf(treasury)
+		s := env.settler()
+		if err := s.CheckSigned(t.Context(), env.signed(owner, a)); err != nil {
+			t.Errorf("a former treasury: %v", err)
+		}
+		a.PayTo = "0x00000000000000000000000000000000000000cc"
+		if err := s.CheckSigned(t.Context(), env.signed(owner, a)); err == nil {
+			t.Error("a third party is accepted")
+		}
+	})
+}
+
 // When a mandate is due, it may be valid for months more, and is settled like every
 // payment, by a plain wallet and by one with code.
 func TestMandateIsSettled(t *testing.T) {

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/internal/urlerror"
 )
@@ -72,20 +74,33 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 	if err != nil {
 		return err
 	}
-	result := struct {
-		Result any          `json:"result"`
-		Error  *RemoteError `json:"error"`
-	}{Result: out}
+	var result struct {
+		Result jsontext.Value `json:"result"`
+		Error  *RemoteError   `json:"error"`
+	}
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return fmt.Errorf("decode the response: %w", err)
 	}
 	if result.Error == nil {
-		return nil
+		return decodeResult(result.Result, out)
 	}
 	if result.Error.rateLimited(method) {
 		return &busyError{cause: result.Error}
 	}
 	return result.Error
+}
+
+// decodeResult decodes a result into what out points to. A result that is missing or null
+// says nothing, except where it may: then out points to a pointer.
+func decodeResult(raw jsontext.Value, out any) error {
+	absent := raw.Kind() == 'n' && reflect.TypeOf(out).Elem().Kind() == reflect.Pointer
+	if len(raw) == 0 || raw.Kind() == 'n' && !absent {
+		return errors.New("the response has no result")
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("decode the response: %w", err)
+	}
+	return nil
 }
 
 // retryAfter parses the header's seconds. Dates are rare, and count as no value.

@@ -1,0 +1,75 @@
+package fulfil
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/settle"
+)
+
+// The waiting of a request for another one with the same payment.
+const (
+	sameInterval = 50 * time.Millisecond // between two looks whether it has stored the payment
+	sameWait     = 10 * time.Second      // at most
+)
+
+// Arrive is Known for a request that is counted against a limit unless its payment is
+// accepted. Of requests that come at once with the same payment, the first is New; the
+// others wait until it has stored the payment, or has ended, and are not counted then.
+// Call end when the request has ended.
+func (s *Service) Arrive(ctx context.Context, a *settle.Authorization) (known Known, end func(), err error) {
+	if a == nil {
+		return New, func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, sameWait)
+	defer cancel()
+	key := s.id(a) + " " + order.Payment{Auth: *a}.SignatureKey()
+	for {
+		end, other := s.arriving.begin(key)
+		known, err = s.Known(ctx, a)
+		switch {
+		case err != nil || known != New:
+			end()
+			return known, func() {}, err
+		case other == nil:
+			return New, end, nil
+		}
+		select {
+		case <-other:
+		case <-time.After(sameInterval):
+		case <-ctx.Done():
+			return New, func() {}, nil // it is counted
+		}
+	}
+}
+
+// arriving are the requests in progress whose payment was new.
+type arriving struct {
+	mu    sync.Mutex
+	first map[string]chan struct{} // by payment and signature, closed at the end; guarded by mu
+}
+
+// begin makes a request the first with its payment, until end is called. If there is one
+// already, it returns what is closed at its end.
+func (r *arriving) begin(key string) (end func(), other <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if first, ok := r.first[key]; ok {
+		return func() {}, first
+	}
+	if r.first == nil {
+		r.first = map[string]chan struct{}{}
+	}
+	done := make(chan struct{})
+	r.first[key] = done
+	return func() { r.end(key, done) }, nil
+}
+
+func (r *arriving) end(key string, done chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.first, key)
+	close(done)
+}
