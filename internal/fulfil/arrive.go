@@ -11,7 +11,7 @@ import (
 
 // The waiting of a request for another one with the same payment.
 const (
-	sameInterval = 50 * time.Millisecond // between two looks whether it has stored the payment
+	sameInterval = 50 * time.Millisecond // until it is looked up whether that has stored the payment, doubled each time
 	sameWait     = 10 * time.Second      // at most
 )
 
@@ -26,7 +26,7 @@ func (s *Service) Arrive(ctx context.Context, a *settle.Authorization) (known Kn
 	ctx, cancel := context.WithTimeout(ctx, sameWait)
 	defer cancel()
 	key := s.id(a) + " " + order.Payment{Auth: *a}.SignatureKey()
-	for {
+	for interval := sameInterval; ; interval *= 2 {
 		end, other := s.arriving.begin(key)
 		known, err = s.Known(ctx, a)
 		switch {
@@ -38,7 +38,7 @@ func (s *Service) Arrive(ctx context.Context, a *settle.Authorization) (known Kn
 		}
 		select {
 		case <-other:
-		case <-time.After(sameInterval):
+		case <-time.After(interval):
 		case <-ctx.Done():
 			return New, func() {}, nil // it is counted
 		}
