@@ -56,11 +56,15 @@ func (c dnsCall) change(kind dnszone.ChangeKind, ops ...dnszone.RecordOp) dnszon
 }
 
 func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	q, err := query(r, "type", "host")
+	if err != nil {
+		return err
+	}
 	z, err := s.Zones.Zone(r.Context(), who, name)
 	if err != nil {
 		return err
 	}
-	records, err := z.Matching(r.URL.Query().Get("type"), r.URL.Query().Get("host"))
+	records, err := z.Matching(q.Get("type"), q.Get("host"))
 	if err != nil {
 		return err
 	}

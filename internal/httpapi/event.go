@@ -15,7 +15,10 @@ import (
 
 // events lists or streams what happened to the names and payments of the wallet.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
-	q := r.URL.Query()
+	q, err := query(r, "after", "limit")
+	if err != nil {
+		return err
+	}
 	after, err := cursor("after", q.Get("after"))
 	if err != nil {
 		return err
