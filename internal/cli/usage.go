@@ -15,7 +15,7 @@ import (
 // write, and where the id of a record comes from.
 func argumentError(cmd *cobra.Command, args []string, err error) error {
 	text := err.Error()
-	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires at least ") { // the words of cobra
+	if slices.ContainsFunc([]string{"accepts ", "requires at least ", "unknown command "}, func(s string) bool { return strings.HasPrefix(text, s) }) { // the words of cobra
 		text = fmt.Sprintf("%s got %s", cmd.CommandPath(), plural(len(args), "argument"))
 	}
 	text += "; write: " + cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
