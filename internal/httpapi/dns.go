@@ -72,7 +72,11 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wa
 	for _, rec := range records {
 		out.Records = append(out.Records, fromRecord(rec))
 	}
-	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Lifecycle.Phase != lifecycle.PhaseActive {
+	v, err := s.Registrations.Name(r.Context(), name)
+	if err == nil && v.Stopped {
+		out.Warnings = append(out.Warnings, s.stoppedWarning())
+	}
+	if err == nil && v.Lifecycle.Phase != lifecycle.PhaseActive {
 		out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	}
 	s.reply(w, http.StatusOK, out)
