@@ -46,7 +46,7 @@ func renewCommand() *cobra.Command {
 	var how ordering
 	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
 		if auto != "" {
-			return s.autoRenew(args[0], auto)
+			return s.autoRenew(args[0], auto, how.dryRun)
 		}
 		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()
