@@ -25,14 +25,16 @@ func argumentError(cmd *cobra.Command, args []string, err error) error {
 	return usageError{errors.New(text)}
 }
 
-// flagError is the error of a wrong flag, without the words of package strconv.
+// flagError is the error of a wrong flag, without the words of packages strconv and time.
 func flagError(err error) error {
 	e, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || !is[*strconv.NumError](err) {
+	if !ok || !is[*strconv.NumError](err) && e.GetFlag().Value.Type() != "duration" {
 		return usageError{err}
 	}
 	reason := "is not a number"
 	switch {
+	case e.GetFlag().Value.Type() == "duration":
+		reason = "is not a time such as 90s or 5m"
 	case errors.Is(err, strconv.ErrRange):
 		reason = "is out of range"
 	case e.GetFlag().Value.Type() == "bool":
