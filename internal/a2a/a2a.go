@@ -40,6 +40,7 @@ const (
 type Server struct {
 	Executor *agent.Executor
 	Log      *slog.Logger
+	Sandbox  bool // the service has test money
 
 	// Stopping reports whether this process is about to stop. Streams then end, and
 	// their clients subscribe again at another node.
@@ -53,7 +54,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked := r.Header.Values(a2a.SvcParamExtensions); slices.ContainsFunc(asked, func(list string) bool { return strings.Contains(list, api.A2APaymentExtension) }) {
 		w.Header().Set(a2a.SvcParamExtensions, api.A2APaymentExtension)
 	}
-	if refuseLegacy(out, r) {
+	if refuseVersion(out, r) {
 		return
 	}
 	caller := &requestHandler{Server: s, bearer: bearer(r), from: agent.OriginOf(r)}
@@ -103,10 +104,13 @@ var _ a2asrv.RequestHandler = (*requestHandler)(nil)
 
 // SendMessage runs the skill that a message asks for.
 func (c *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	if err := c.check(ctx, in.Message); err != nil {
+		return nil, err
+	}
 	if hasOnlyText(in.Message) {
 		return c.answerText(ctx, in.Message), nil
 	}
-	r, other, err := read(in)
+	r, other, err := c.read(in.Message)
 	if err != nil || other != nil {
 		return other, err
 	}

@@ -1,7 +1,9 @@
 package a2a
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -20,33 +22,40 @@ type request struct {
 	offer     a2a.TaskID // of the payment; optional
 }
 
+// check fails for what is no message, and for a message to a task that takes none.
+func (c *requestHandler) check(ctx context.Context, m *a2a.Message) error {
+	if m == nil || len(m.Parts) == 0 || slices.Contains(m.Parts, nil) {
+		return a2a.NewError(a2a.ErrInvalidParams, "send a message with a part")
+	}
+	if m.TaskID == "" || strings.HasPrefix(string(m.TaskID), offerPrefix) {
+		return nil
+	}
+	if _, err := c.job(ctx, m.TaskID, ""); err != nil {
+		return err
+	}
+	return a2a.NewError(a2a.ErrUnsupportedOperation, "this task takes no messages: GetTask tells how far it is")
+}
+
 // read parses a message. If there is nothing to run, it returns the result
 // instead.
-func read(in *a2a.SendMessageRequest) (request, a2a.SendMessageResult, error) {
-	m := in.Message
-	if m == nil || len(m.Parts) == 0 {
-		return request{}, nil, a2a.NewError(a2a.ErrInvalidParams, "send a message with a part")
-	}
-	r, why := find(m)
+func (c *requestHandler) read(m *a2a.Message) (request, a2a.SendMessageResult, error) {
+	r, why := c.find(m)
 	if why != "" {
-		return request{}, help(m, why), nil
+		return request{}, c.help(m, why), nil
 	}
 	r.contextID, r.offer = m.ContextID, m.TaskID
 	if status(m) == statusRejected {
 		return r, r.declined(), nil
-	}
-	if !strings.HasPrefix(string(m.TaskID), offerPrefix) && m.TaskID != "" {
-		return r, nil, a2a.NewError(a2a.ErrInvalidParams, "this task takes no messages: GetTask tells how far it is")
 	}
 	r.payment = agent.PaymentOf(m.Metadata[keyPayload])
 	return r, nil, nil
 }
 
 // find returns the skill and the arguments of a message, or the problem with it.
-func find(m *a2a.Message) (r request, why string) {
+func (c *requestHandler) find(m *a2a.Message) (r request, why string) {
 	for _, part := range m.Parts {
 		if data := part.Data(); data != nil {
-			return parse(data)
+			return c.parse(data)
 		}
 	}
 	if r, ok := parseOfferID(string(m.TaskID)); ok {
@@ -56,7 +65,7 @@ func find(m *a2a.Message) (r request, why string) {
 }
 
 // parse parses the content of a data part.
-func parse(data any) (r request, why string) {
+func (c *requestHandler) parse(data any) (r request, why string) {
 	fields, ok := data.(map[string]any)
 	if !ok {
 		return r, "The data part is no object."
@@ -67,7 +76,7 @@ func parse(data any) (r request, why string) {
 		}
 	}
 	name, _ := fields["skill"].(string)
-	if r.tool, ok = agent.Find(name); !ok {
+	if r.tool, ok = agent.Find(name); !ok || r.tool.Sandbox && !c.Sandbox {
 		return r, fmt.Sprintf("There is no skill %q.", name)
 	}
 	arguments, ok := fields["arguments"]
@@ -86,9 +95,9 @@ func parse(data any) (r request, why string) {
 }
 
 // help explains the format of messages, with the schemas of all skills.
-func help(m *a2a.Message, why string) *a2a.Message {
+func (c *requestHandler) help(m *a2a.Message, why string) *a2a.Message {
 	skills := []any{}
-	for _, t := range agent.Tools(true) {
+	for _, t := range agent.Tools(c.Sandbox) {
 		skills = append(skills, map[string]any{
 			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": t.Input, "example": jsontext.Value(t.Example), "paid": t.Paid, "signIn": t.Bearer,
 		})

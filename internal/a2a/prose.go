@@ -28,23 +28,23 @@ var nameInText = regexp.MustCompile(`(?i)\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{2,63})+
 func (c *requestHandler) answerText(ctx context.Context, m *a2a.Message) *a2a.Message {
 	names := namesIn(m)
 	if len(names) == 0 {
-		return help(m, "I do not understand free text.")
+		return c.help(m, "I do not understand free text.")
 	}
 	tool, _ := agent.Find("check_domains")
 	args, err := wirejson.Marshal(map[string]any{"domains": names})
 	if err != nil {
-		return help(m, "I do not understand free text.")
+		return c.help(m, "I do not understand free text.")
 	}
 	a, err := c.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: c.from})
 	var found api.CheckResult
 	if err != nil || !a.Done() || json.Unmarshal(a.Body, &found) != nil {
-		return help(m, "I do not understand free text.")
+		return c.help(m, "I do not understand free text.")
 	}
 	text := "I do not understand free text, but I found names in it."
 	for _, r := range found.Results {
 		text += " " + sentence(r)
 	}
-	return help(m, text)
+	return c.help(m, text)
 }
 
 // sentence says whether a name is available, and how to buy it.

@@ -24,9 +24,10 @@ func (c *requestHandler) SendStreamingMessage(ctx context.Context, in *a2a.SendM
 	return c.follow(ctx, task)
 }
 
-// SubscribeToTask streams an order that was started earlier.
+// SubscribeToTask streams an order that was started earlier. An offer is sent once: it
+// waits for its client.
 func (c *requestHandler) SubscribeToTask(ctx context.Context, in *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	task, err := c.job(ctx, in.ID, "")
+	task, err := c.GetTask(ctx, &a2a.GetTaskRequest{ID: in.ID})
 	if err == nil && task.Status.State.Terminal() {
 		err = a2a.NewError(a2a.ErrUnsupportedOperation, "this task has ended: GetTask tells how")
 	}

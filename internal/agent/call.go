@@ -175,7 +175,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 			c.Question = strings.ReplaceAll(c.Question, "{"+a.Name+"}", strings.Trim(short(v), `"`))
 		default:
 			text, ok := plain(v, a.List)
-			if !ok || a.In == InPath && text == "" {
+			if !ok || text == "" && (a.In == InPath || a.List && a.Required) {
 				rejected := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
 				return Call{}, &rejected
 			}
@@ -210,7 +210,8 @@ func plain(v jsontext.Value, list bool) (string, bool) {
 	if list && v.Kind() == '[' {
 		var items []string
 		err := json.Unmarshal(v, &items)
-		return strings.Join(items, ","), err == nil
+		joined := strings.Join(items, ",")
+		return joined, err == nil && strings.Count(joined, ",") == max(len(items)-1, 0) // a comma in an item would make two of it
 	}
 	switch v.Kind() {
 	case '"':

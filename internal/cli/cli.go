@@ -37,6 +37,7 @@ func AdminCommands() []*cobra.Command {
 // Finish adds help and completion to root and its subcommands, and makes wrong
 // arguments usage errors.
 func Finish(root *cobra.Command) {
+	acceptFlagsFirst(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
 	root.InitDefaultHelpCmd()
 	refuseUnknownHelp(root)
@@ -44,6 +45,16 @@ func Finish(root *cobra.Command) {
 	addHelp(root)
 	addCompletions(root)
 	finish(root)
+}
+
+// acceptFlagsFirst makes `deed --json check` mean `deed check --json`. Without it, the
+// library takes what follows a flag that root does not have for the value of this flag,
+// as it is right for --server. So root has those without a value; they do nothing there.
+func acceptFlagsFirst(root *cobra.Command) {
+	for _, name := range []string{"json", "yes"} {
+		root.Flags().Bool(name, false, "")
+		_ = root.Flags().MarkHidden(name) // it is there
+	}
 }
 
 func finish(cmd *cobra.Command) {

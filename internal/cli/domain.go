@@ -194,6 +194,9 @@ func dsCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if none && len(records) > 0 {
+			return usagef("--none removes all DS records: use it without records, or omit it")
+		}
 		open, change := s.open, none || len(records) > 0
 		if change {
 			open = s.openOwner

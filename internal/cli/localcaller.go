@@ -139,6 +139,9 @@ func (l localCaller) refused(err error) (agent.Answer, error) {
 		return refusal(client.CodePaymentRequired, "nothing was signed: "+over.Error(),
 			"the budget is for all calls of this run, and what was signed once stays spent; only a person can start another run with another deed mcp --budget"), nil
 	}
+	if text, ok := unreachable(err); ok && !isUnknown(err) {
+		return agent.Answer{}, errors.New(text)
+	}
 	return agent.Answer{}, err
 }
 

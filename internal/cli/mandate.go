@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,14 +14,20 @@ import (
 
 const autoHelp = `sign the renewals of the coming years, such as 5y, to be paid when they are due, each for --max-price at most; "off" revokes them`
 
-// autoRenew signs or revokes the mandates of a name.
-func (s *session) autoRenew(name, auto string) error {
-	if auto == "off" {
+// autoRenew signs or revokes the mandates of a name. A dry run shows them instead.
+func (s *session) autoRenew(name, auto string, dryRun bool) error {
+	switch {
+	case auto == "off" && dryRun:
+		return s.showActiveMandates(name)
+	case auto == "off":
 		return s.revokeMandates(name)
 	}
 	years, err := strconv.Atoi(strings.TrimSuffix(auto, "y"))
 	if err != nil || years < 1 || years > 10 || !strings.HasSuffix(auto, "y") {
 		return usagef("--auto is a number of years from 1y to 10y, or off")
+	}
+	if dryRun {
+		return s.showMandatePlan(name, years)
 	}
 	c, err := s.openWallet()
 	if err != nil {
@@ -41,6 +48,41 @@ func (s *session) autoRenew(name, auto string) error {
 	if err != nil {
 		return err
 	}
+	return s.showMandates(out)
+}
+
+// showMandatePlan shows what autoRenew would sign.
+func (s *session) showMandatePlan(name string, years int) error {
+	c, err := s.openOwner()
+	if err != nil {
+		return err
+	}
+	plan, err := c.MandatePlan(s.ctx, name, years, s.maxPrice)
+	if err != nil {
+		return err
+	}
+	l := list{heads: []string{"EXPIRY", "STATUS", "AT MOST", "TODAY"}}
+	for _, slot := range plan.Renewals {
+		status := "not signed"
+		if slot.Signed {
+			status = "signed"
+		}
+		l.add(day(slot.ExpiresAt), status, plan.Cap, plan.Price)
+	}
+	return s.show(plan, l)
+}
+
+// showActiveMandates shows what autoRenew would revoke.
+func (s *session) showActiveMandates(name string) error {
+	c, err := s.openOwner()
+	if err != nil {
+		return err
+	}
+	out, err := c.Mandates(s.ctx, name)
+	if err != nil {
+		return err
+	}
+	out.Mandates = slices.DeleteFunc(out.Mandates, func(m api.Mandate) bool { return m.Status != "active" })
 	return s.showMandates(out)
 }
 

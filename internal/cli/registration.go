@@ -44,9 +44,13 @@ func renewCommand() *cobra.Command {
 	var years int
 	var auto string
 	var how ordering
-	cmd := command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+	var cmd *cobra.Command
+	cmd = command("renew NAME", "Add years to a name", cobra.ExactArgs(1), func(s *session, args []string) error {
+		if auto != "" && cmd.Flags().Changed("years") {
+			return usagef("--auto has the number of years itself: omit --years")
+		}
 		if auto != "" {
-			return s.autoRenew(args[0], auto)
+			return s.autoRenew(args[0], auto, how.dryRun)
 		}
 		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()

@@ -71,11 +71,9 @@ func ownReport(err error) report {
 func newReport(err error) report {
 	r := report{Message: clean(err.Error()), Exit: ExitCode(err)}
 	r.said = r.Message
-	if e, ok := errors.AsType[*url.Error](err); ok { // its words name the path of HTTP
-		if u, bad := url.Parse(e.URL); bad == nil {
-			r.Message = clean(fmt.Sprintf("cannot reach %s://%s: %v", u.Scheme, u.Host, e.Err))
-			r.said = r.Message
-		}
+	if text, ok := unreachable(err); ok {
+		r.Message = text
+		r.said = r.Message
 	}
 	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
 		r.Hint = "no service responds there; set --server or DEED_SERVER, or run `deed serve`"
@@ -107,6 +105,20 @@ func newReport(err error) report {
 	}
 	r.said, r.Code = r.Message, ""
 	return r
+}
+
+// unreachable says which service cannot be reached, if that is the error. The words of the
+// library name the path of HTTP.
+func unreachable(err error) (text string, ok bool) {
+	e, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return "", false
+	}
+	u, bad := url.Parse(e.URL)
+	if bad != nil {
+		return "", false
+	}
+	return clean(fmt.Sprintf("cannot reach %s://%s: %v", u.Scheme, u.Host, e.Err)), true
 }
 
 // notPaid is the error of a paid command that was interrupted before it signed.

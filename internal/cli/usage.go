@@ -15,7 +15,7 @@ import (
 // write, and where the id of a record comes from.
 func argumentError(cmd *cobra.Command, args []string, err error) error {
 	text := err.Error()
-	if strings.HasPrefix(text, "accepts ") || strings.HasPrefix(text, "requires at least ") { // the words of cobra
+	if slices.ContainsFunc([]string{"accepts ", "requires at least ", "unknown command "}, func(s string) bool { return strings.HasPrefix(text, s) }) { // the words of cobra
 		text = fmt.Sprintf("%s got %s", cmd.CommandPath(), plural(len(args), "argument"))
 	}
 	text += "; write: " + cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
@@ -25,14 +25,16 @@ func argumentError(cmd *cobra.Command, args []string, err error) error {
 	return usageError{errors.New(text)}
 }
 
-// flagError is the error of a wrong flag, without the words of package strconv.
+// flagError is the error of a wrong flag, without the words of packages strconv and time.
 func flagError(err error) error {
 	e, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || !is[*strconv.NumError](err) {
+	if !ok || !is[*strconv.NumError](err) && e.GetFlag().Value.Type() != "duration" {
 		return usageError{err}
 	}
 	reason := "is not a number"
 	switch {
+	case e.GetFlag().Value.Type() == "duration":
+		reason = "is not a time such as 90s or 5m"
 	case errors.Is(err, strconv.ErrRange):
 		reason = "is out of range"
 	case e.GetFlag().Value.Type() == "bool":

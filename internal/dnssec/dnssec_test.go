@@ -221,3 +221,11 @@ func TestSignDoesNotModifyArguments(t *testing.T) {
 		t.Error("an argument was changed")
 	}
 }
+
+// The error of an algorithm that is not supported lists those that are.
+func TestUnsupportedAlgorithm(t *testing.T) {
+	_, err := dnssec.ParseDS([]dnssec.DS{{KeyTag: 1, Algorithm: 5, DigestType: 2, Digest: strings.Repeat("0", 64)}})
+	if err == nil || err.Error() != "VALIDATION_ERROR: ds: algorithm 5 is none of 8, 10, 13, 14, 15 and 16" {
+		t.Errorf("got %v", err)
+	}
+}

@@ -55,7 +55,7 @@ func ParseDS(keys []DS) ([]DS, error) {
 		k.Digest = strings.ToLower(k.Digest)
 		switch {
 		case !slices.Contains(dsAlgorithms, k.Algorithm):
-			return nil, deed.Invalid("ds", "algorithm %d is not one of %v", k.Algorithm, dsAlgorithms)
+			return nil, deed.Invalid("ds", "algorithm %d is none of 8, 10, 13, 14, 15 and 16", k.Algorithm)
 		case dsDigests[k.DigestType] == 0:
 			return nil, deed.Invalid("ds", "digest type %d is neither 2 (SHA-256) nor 4 (SHA-384)", k.DigestType)
 		case len(k.Digest) != dsDigests[k.DigestType] || strings.Trim(k.Digest, "0123456789abcdef") != "":

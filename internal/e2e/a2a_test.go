@@ -33,7 +33,7 @@ func TestHelpOverA2A(t *testing.T) {
 			continue
 		}
 		skills, _ := got.Parts[1].Data().(map[string]any)["skills"].([]any)
-		if len(skills) != len(agent.Tools(true)) || skills[0].(map[string]any)["arguments"].(map[string]any)["type"] != "object" {
+		if len(skills) != len(agent.Tools(h.api.Sandbox != nil)) || skills[0].(map[string]any)["arguments"].(map[string]any)["type"] != "object" {
 			t.Errorf("%s: got %v", name, skills)
 		}
 	}
@@ -108,6 +108,8 @@ func TestBadRequestsOverA2A(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}`: -32602,
 		`{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","role":"user","parts":[{"kind":"text","text":"hi"}]}}}`: -32009,
 		`{"jsonrpc":"2.0","method":"tasks/get"}`: -32009,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","parts":[null]}}}`:                                            -32602,
+		`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"m","role":"ROLE_USER","taskId":"job_none","parts":[{"text":"how far are you?"}]}}}`: -32001,
 	} {
 		// Not with do: JSON-RPC responds 200 to requests that openapi.yaml does not allow.
 		res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(body))
@@ -131,6 +133,47 @@ func TestBadRequestsOverA2A(t *testing.T) {
 	got := h.do(t, "POST", "/a2a", `{"jsonrpc":"2.0","id":1,"method":"Fly"}`, "A2A-Extensions", "https://example.com/other, "+api.A2APaymentExtension)
 	if got.header.Get("A2A-Extensions") != api.A2APaymentExtension {
 		t.Errorf("got %v", got.header)
+	}
+}
+
+// A request of another version is refused, wherever it says so; one that names no version
+// is one of A2A 1.0.
+func TestVersionsOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.enableA2A(func() {})
+	const get = `{"jsonrpc":"2.0","id":"7","method":"GetTask","params":{"id":"job_none"}}`
+	for _, tt := range []struct{ query, header, want string }{
+		{"", "", `"code":-32001`},
+		{"", "1.0", `"code":-32001`},
+		{"", "0.3", `"code":-32009`},
+		{"", "2.0", `"code":-32009`},
+		{"?A2A-Version=0.3", "", `"code":-32009`},
+		{"?A2A-Version=1.0", "", `"code":-32001`},
+	} {
+		got := h.do(t, "POST", "/a2a"+tt.query, get, "A2A-Version", tt.header)
+		if !strings.Contains(got.body, tt.want) || !strings.Contains(got.body, `"id":"7"`) {
+			t.Errorf("%+v: got %s", tt, got.body)
+		}
+	}
+	for _, body := range []string{`5`, `"a"`, `null`, `true`} {
+		h.do(t, "POST", "/a2a", body).expect(t, 400, deed.CodeValidation)
+		h.do(t, "POST", "/mcp", body).expect(t, 400, deed.CodeValidation)
+	}
+}
+
+// What only a sandbox has is neither listed nor found elsewhere.
+func TestSandboxSkillsOverA2A(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	p := h.peer(t)
+	got, ok := p.send(t, ask("get_test_money", `{"wallet_address":"0x71C7656EC7ab88b098defB751B7401B5f6d8976F"}`, nil)).(*a2a.Message)
+	if !ok || len(got.Parts) != 2 || !strings.Contains(got.Parts[0].Text(), `no skill "get_test_money"`) {
+		t.Fatalf("got %+v", got)
+	}
+	skills, _ := got.Parts[1].Data().(map[string]any)["skills"].([]any)
+	for _, skill := range skills {
+		if skill.(map[string]any)["skill"] == "get_test_money" {
+			t.Error("the skills of a service without a sandbox have get_test_money")
+		}
 	}
 }
 

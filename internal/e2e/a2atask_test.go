@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -58,6 +59,16 @@ func TestTasksOverA2A(t *testing.T) {
 		}
 	}
 	offer := p.task(t, ask("register_domain", `{"domain":"first.com"}`, nil))
+	var streamed []a2a.Event
+	for e, err := range p.SubscribeToTask(t.Context(), &a2a.SubscribeToTaskRequest{ID: offer.ID}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		streamed = append(streamed, e)
+	}
+	if task, ok := streamed[0].(*a2a.Task); len(streamed) != 1 || !ok || task.Status.State != a2a.TaskStateInputRequired {
+		t.Errorf("a subscription to an offer: got %+v", streamed)
+	}
 	gone, err := p.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: offer.ID})
 	if err != nil || gone.Status.State != a2a.TaskStateCanceled {
 		t.Errorf("got %+v, %v", gone, err)
@@ -69,6 +80,11 @@ func TestTasksOverA2A(t *testing.T) {
 	done := p.task(t, ask("register_domain", `{"domain":"first.com"}`, object(t, s.promise(s.buyer(t), comPrice).header(t))))
 	if _, err := p.CancelTask(t.Context(), &a2a.CancelTaskRequest{ID: done.ID}); err == nil {
 		t.Error("an order that was paid for is given up")
+	}
+	late := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("how far are you?"))
+	late.TaskID = done.ID
+	if _, err := p.SendMessage(t.Context(), &a2a.SendMessageRequest{Message: late}); !errors.Is(err, a2a.ErrUnsupportedOperation) {
+		t.Errorf("a message to an order: got %v", err)
 	}
 	no := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("no"))
 	no.TaskID, no.Metadata = offer.ID, map[string]any{"x402.payment.status": "payment-rejected"}

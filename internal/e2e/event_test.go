@@ -113,3 +113,34 @@ func TestEventStream(t *testing.T) {
 		}
 	})
 }
+
+// A stream of a session that was ended sends nothing more.
+func TestStreamEndsWithSession(t *testing.T) {
+	s := openEnv(t, options{})
+	a := s.buyer(t)
+	s.register(t, "first.com", s.promise(a, comPrice).header(t)).expect(t, 201, "")
+	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.addr+"/account/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := s.bearer(t, a)
+	r.Header.Set("Authorization", token)
+	r.Header.Set("Accept", "text/event-stream")
+	res, err := s.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close() // the stream has ended
+	lines := bufio.NewScanner(res.Body)
+	for lines.Scan() && lines.Text() != "id: 3" { // of the events of first.com
+	}
+	if got := s.do(t, "POST", "/auth/revoke", "", "Authorization", token); got.status != 200 {
+		t.Fatalf("got %d %s", got.status, got.body)
+	}
+	s.register(t, "second.com", s.promise(a, comPrice).header(t)).expect(t, 201, "")
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "second.com") {
+			t.Fatalf("a stream without a session sent %s", lines.Text())
+		}
+	}
+}

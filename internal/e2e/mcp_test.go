@@ -1,12 +1,14 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed"
@@ -218,8 +220,10 @@ func TestResourcesOverMCP(t *testing.T) {
 	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "at most 15 USDC") {
 		t.Errorf("got %+v, %v", prompt, err)
 	}
-	if _, err := a.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "buy_domain"}); err == nil {
-		t.Error("a name for nothing")
+	if _, err := a.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "buy_domain"}); err == nil || !strings.Contains(err.Error(), "the argument idea is empty") {
+		t.Errorf("a name for nothing: got %v", err)
+	} else if e, ok := errors.AsType[*jsonrpc.Error](err); !ok || e.Code != jsonrpc.CodeInvalidParams {
+		t.Errorf("a name for nothing: got %v", err)
 	}
 }
 

@@ -57,6 +57,16 @@ func TestFaucet(t *testing.T) {
 	for _, body := range []string{`{}`, `{"walletAddress":"0x1"}`, fmt.Sprintf(`{"walletAddress":%q}`, deed.ZeroWallet), `{` + w + `,"amount_usd":"0"}`, `{` + w + `,"amount_usd":"-1"}`, `{` + w + `,"amount_usd":"1e6"}`, `{` + w + `,"amount_usd":"1000001"}`} {
 		h.do(t, "POST", "/sandbox/faucet", body).expect(t, 400, deed.CodeValidation)
 	}
+	for amount, want := range map[string]string{
+		"1e6":                  `amount_usd: "1e6" is not an amount: write it like 12.50`,
+		"99999999999999999999": `amount_usd: "99999999999999999999" is too large an amount`,
+		"1000001":              "amount_usd: must be above 0 and at most 1000000.00",
+	} {
+		got := h.do(t, "POST", "/sandbox/faucet", fmt.Sprintf(`{%s,"amount_usd":%q}`, w, amount))
+		if got.expectDetail(t, amount, "amount_usd"); got.error(t).Message != want {
+			t.Errorf("%s: got %s, want %s", amount, got.body, want)
+		}
+	}
 }
 
 func TestNoSandboxInProduction(t *testing.T) {

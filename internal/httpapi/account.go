@@ -25,7 +25,10 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request, who deed.Wallet
 }
 
 func (s *Server) accountDomains(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
-	q := r.URL.Query()
+	q, err := query(r, "limit", "offset", "cursor", "status", "expiringWithinDays")
+	if err != nil {
+		return err
+	}
 	p, err := listPage(q, nameCursor)
 	if err != nil {
 		return err
@@ -66,7 +69,11 @@ func (s *Server) fromOwnedDomain(n account.OwnedDomain) api.AccountDomain {
 }
 
 func (s *Server) transactions(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
-	p, err := listPage(r.URL.Query(), transactionCursor)
+	q, err := query(r, "limit", "offset", "cursor")
+	if err != nil {
+		return err
+	}
+	p, err := listPage(q, transactionCursor)
 	if err != nil {
 		return err
 	}

@@ -57,11 +57,15 @@ func (c dnsCall) change(kind dnszone.ChangeKind, ops ...dnszone.RecordOp) dnszon
 }
 
 func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
+	q, err := query(r, "type", "host")
+	if err != nil {
+		return err
+	}
 	z, err := s.Zones.Zone(r.Context(), who, name)
 	if err != nil {
 		return err
 	}
-	records, err := z.Matching(r.URL.Query().Get("type"), r.URL.Query().Get("host"))
+	records, err := z.Matching(q.Get("type"), q.Get("host"))
 	if err != nil {
 		return err
 	}
@@ -69,7 +73,11 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wa
 	for _, rec := range records {
 		out.Records = append(out.Records, fromRecord(rec))
 	}
-	if v, err := s.Registrations.Name(r.Context(), name); err == nil && v.Lifecycle.Phase != lifecycle.PhaseActive {
+	v, err := s.Registrations.Name(r.Context(), name)
+	if err == nil && v.Stopped {
+		out.Warnings = append(out.Warnings, s.stoppedWarning())
+	}
+	if err == nil && v.Lifecycle.Phase != lifecycle.PhaseActive {
 		out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
 	}
 	s.reply(w, http.StatusOK, out)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"deed.example/deed"
@@ -157,12 +158,18 @@ func (s *Server) exportZone(w http.ResponseWriter, r *http.Request, who deed.Wal
 
 func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) error {
 	in := zone.Import{Name: c.name, By: c.who}
-	mode, dryRun, err := importMode(r)
+	q, err := query(r, "mode", "ttl", "dryRun")
 	if err != nil {
 		return err
 	}
-	in.Replace = mode == "replace"
-	if in.Clamp, err = clampParameter(r); err != nil {
+	if in.Replace, err = choice(q, "mode", "merge", "replace"); err != nil {
+		return err
+	}
+	if in.Clamp, err = choice(q, "ttl", "strict", "clamp"); err != nil {
+		return err
+	}
+	dryRun, err := choice(q, "dryRun", "false", "true")
+	if err != nil {
 		return err
 	}
 	if noBody(r) {
@@ -204,36 +211,16 @@ func (s *Server) replyUnchanged(w http.ResponseWriter, z dnszone.Zone, c dnszone
 	return nil
 }
 
-func importMode(r *http.Request) (mode string, dryRun bool, err error) {
-	q := r.URL.Query()
-	if mode = q.Get("mode"); mode == "" {
-		mode = "merge"
-	}
-	if mode != "merge" && mode != "replace" {
-		return mode, false, deed.Invalid("mode", "is merge or replace")
-	}
-	dryRun, err = dryRunParameter(r)
-	return mode, dryRun, err
-}
-
-func clampParameter(r *http.Request) (bool, error) {
-	switch r.URL.Query().Get("ttl") {
-	case "", "strict":
+// choice reports whether a parameter has the second of its two values; the first is the
+// default.
+func choice(q url.Values, name, first, second string) (bool, error) {
+	switch q.Get(name) {
+	case "", first:
 		return false, nil
-	case "clamp":
+	case second:
 		return true, nil
 	}
-	return false, deed.Invalid("ttl", "is strict or clamp")
-}
-
-func dryRunParameter(r *http.Request) (bool, error) {
-	switch r.URL.Query().Get("dryRun") {
-	case "", "false":
-		return false, nil
-	case "true":
-		return true, nil
-	}
-	return false, deed.Invalid("dryRun", "is true or false")
+	return false, deed.Invalid(name, "is %s or %s", first, second)
 }
 
 func (s *Server) listRevisions(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
@@ -255,7 +242,11 @@ func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) err
 		return deed.WithNext(deed.Invalid("revision", "must be a number"), deed.Next{Action: deed.ActionListRevisions, Domain: c.name})
 	}
 	back := zone.Rollback{Name: c.name, By: c.who, Revision: uint32(revision)}
-	dryRun, err := dryRunParameter(r)
+	q, err := query(r, "dryRun")
+	if err != nil {
+		return err
+	}
+	dryRun, err := choice(q, "dryRun", "false", "true")
 	if err != nil {
 		return err
 	}

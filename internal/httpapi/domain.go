@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -62,6 +63,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
 	}
+	if v.Stopped {
+		out.Warnings = append(out.Warnings, s.stoppedWarning())
+	}
 	if demand := v.Registry.Verification; demand.Required() {
 		out.Verification = fromVerification(demand)
 		out.Warnings = append(out.Warnings, verificationWarning(demand, v.Registrant))
@@ -115,6 +119,11 @@ func suspendedWarning(r lifecycle.Registration) string {
 		return "the registry has put the name on hold (see eppStatus): it does not resolve until the registry ends that; ask the operator for the reason"
 	}
 	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
+}
+
+// stoppedWarning explains to the owner why an operator's suspension stops a name.
+func (s *Server) stoppedWarning() string {
+	return "the operator has stopped serving the name, so it does not resolve; it stays its owner's: ask " + cmp.Or(s.Contact, "the operator") + " for the reason"
 }
 
 // moveWarnings explain to the owner what the state of a delegation means.

@@ -15,7 +15,10 @@ import (
 
 // events lists or streams what happened to the names and payments of the wallet.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, who deed.Wallet) error {
-	q := r.URL.Query()
+	q, err := query(r, "after", "limit")
+	if err != nil {
+		return err
+	}
 	after, err := cursor("after", q.Get("after"))
 	if err != nil {
 		return err
@@ -26,7 +29,18 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, who deed.Wallet)
 				return err
 			}
 		}
-		return s.stream(w, r, func(ctx context.Context, send func(text string) error) { s.followEvents(ctx, who, after, send) })
+		token, err := bearer(r)
+		if err != nil {
+			return err
+		}
+		return s.stream(w, r, func(ctx context.Context, send func(text string) error) {
+			s.followEvents(ctx, who, after, func(text string) error {
+				if _, err := s.SignIn.Authenticate(ctx, token); err != nil {
+					return err // the session was ended, or the token has expired
+				}
+				return send(text)
+			})
+		})
 	}
 	limit, _, err := page(q)
 	if err != nil {

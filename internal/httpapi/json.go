@@ -140,6 +140,9 @@ func malformed(err error) error {
 	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		return deed.Invalid(field(semantic.JSONPointer), "%s", reason(semantic))
 	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return deed.Errorf(deed.CodeValidation, "the body ends before its JSON value does")
+	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return deed.Errorf(deed.CodeValidation, "the body is not the JSON we expect: %v at byte %d", syntactic.Err, syntactic.ByteOffset)
 	}
@@ -155,7 +158,18 @@ func reason(e *json.SemanticError) string {
 	case e.JSONKind == '"' && e.GoType == timeType:
 		return "is not " + timeForm
 	}
-	return fmt.Sprintf("cannot be a JSON %s%s", e.JSONKind, instead(e.GoType))
+	return fmt.Sprintf("cannot be a JSON %s%s", kind(e.JSONKind), instead(e.GoType))
+}
+
+// kind returns the word of JSON (RFC 8259) for a kind of value.
+func kind(k jsontext.Kind) string {
+	switch k {
+	case '[':
+		return "array"
+	case '{':
+		return "object"
+	}
+	return k.String()
 }
 
 const timeForm = "a time as in 2027-01-02T03:04:05Z (RFC 3339)"
@@ -181,6 +195,10 @@ func instead(t reflect.Type) string {
 		return fmt.Sprintf(": send a whole number from 0 to %d", uint64(1)<<t.Bits()-1)
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
 		return ": send a whole number"
+	case t.Kind() == reflect.Slice:
+		return ": send an array"
+	case t.Kind() == reflect.Struct:
+		return ": send an object"
 	}
 	return ""
 }

@@ -39,3 +39,25 @@ func TestNumberOutOfRange(t *testing.T) {
 		}
 	}
 }
+
+// Kinds of values have the words of JSON, and what to send is said of each.
+func TestWordsOfKinds(t *testing.T) {
+	for body, want := range map[string]string{
+		`[]`:                               "body: cannot be a JSON array: send an object",
+		`"x"`:                              "body: cannot be a JSON string: send an object",
+		`{"domain":["example.com"]}`:       "domain: cannot be a JSON array: send a string",
+		`{"domain":{}}`:                    "domain: cannot be a JSON object: send a string",
+		`{"dns_records":{}}`:               "dns_records: cannot be a JSON object: send an array",
+		`{"dns_records":[5]}`:              "dns_records[0]: cannot be a JSON number: send an object",
+		`{"nameservers":"ns.example.com"}`: "nameservers: cannot be a JSON string: send an array",
+		`{"domain":"exam`:                  "the body ends before its JSON value does",
+		`{`:                                "the body ends before its JSON value does",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/domains/register", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		var in api.RegisterRequest
+		if e, _ := shown(decode(httptest.NewRecorder(), r, maxBody, &in)); e.Message != want {
+			t.Errorf("%s: got %q, want %q", body, e.Message, want)
+		}
+	}
+}

@@ -28,7 +28,10 @@ func (s *Server) planMandates(w http.ResponseWriter, r *http.Request, who deed.W
 	if err != nil {
 		return err
 	}
-	q := r.URL.Query()
+	q, err := query(r, "years", "capUsd")
+	if err != nil {
+		return err
+	}
 	years, limit := 1, deed.USDC(0)
 	if text := q.Get("years"); text != "" {
 		if years, err = strconv.Atoi(text); err != nil {
@@ -111,7 +114,11 @@ func (s *Server) revokeMandates(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	id := r.URL.Query().Get("id")
+	q, err := query(r, "id")
+	if err != nil {
+		return err
+	}
+	id := q.Get("id")
 	if !utf8.ValidString(id) || strings.ContainsRune(id, 0) {
 		return deed.Invalid("id", "is not the id of a mandate")
 	}

@@ -71,14 +71,16 @@ func (s *Server) tooManyMessages(w http.ResponseWriter) error {
 // rejected, because its calls would run at once and bypass the limits.
 func checkMessage(raw []byte) error {
 	notOne := deed.Errorf(deed.CodeValidation, "send one message at a time, as one JSON object")
-	if text := bytes.TrimLeft(raw, " \t\r\n"); len(text) == 0 || text[0] == '[' {
+	if len(bytes.TrimLeft(raw, " \t\r\n")) == 0 {
 		return notOne
 	}
 	// Duplicate names and invalid UTF-8 are left to the protocol, too.
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for whole := false; ; {
-		_, err := dec.ReadToken()
+	for first, whole := true, false; ; first = false {
+		token, err := dec.ReadToken()
 		switch {
+		case first && err == nil && token.Kind() != '{':
+			return notOne
 		case err == nil && whole, err != nil && whole && !errors.Is(err, io.EOF):
 			return notOne
 		case err != nil:

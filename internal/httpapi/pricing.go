@@ -11,7 +11,11 @@ import (
 )
 
 func (s *Server) listPrices(w http.ResponseWriter, r *http.Request) error {
-	if only := r.URL.Query().Get("tlds"); only != "" {
+	q, err := query(r, "tlds")
+	if err != nil {
+		return err
+	}
+	if only := q.Get("tlds"); only != "" {
 		listings, err := s.listings(only)
 		if err != nil {
 			return err

@@ -134,7 +134,8 @@ func (s *Server) faucet(w http.ResponseWriter, r *http.Request) error {
 	amount := faucetDefault
 	if in.Amount != "" {
 		if amount, err = deed.ParseUSDC(in.Amount); err != nil {
-			return err
+			e, _ := shown(err)
+			return deed.Invalid("amount_usd", "%s", e.Message)
 		}
 	}
 	if amount <= 0 || amount > faucetMax {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"deed.example/deed"
@@ -16,14 +15,11 @@ import (
 const maxChecked = 200
 
 func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
-	query, err := parameter(r, "query")
+	q, err := query(r, "query", "tlds")
 	if err != nil {
 		return err
 	}
-	tlds, err := parameter(r, "tlds")
-	if err != nil {
-		return err
-	}
+	label, tlds := q.Get("query"), q.Get("tlds")
 	var under []catalog.Listing
 	switch strings.ToLower(tlds) {
 	case "":
@@ -35,20 +31,20 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	results, err := s.Search.Search(r.Context(), query, under)
+	results, err := s.Search.Search(r.Context(), label, under)
 	if err != nil {
 		return err
 	}
-	s.reply(w, http.StatusOK, api.SearchResult{Query: query, Results: fromResults(results)})
+	s.reply(w, http.StatusOK, api.SearchResult{Query: label, Results: fromResults(results)})
 	return nil
 }
 
 func (s *Server) check(w http.ResponseWriter, r *http.Request) error {
-	list, err := parameter(r, "domains")
+	q, err := query(r, "domains")
 	if err != nil {
 		return err
 	}
-	names, err := parseNames(list)
+	names, err := parseNames(q.Get("domains"))
 	if err != nil {
 		return err
 	}
@@ -58,19 +54,6 @@ func (s *Server) check(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.reply(w, http.StatusOK, api.CheckResult{Results: fromResults(results)})
 	return nil
-}
-
-// parameter returns a query parameter, or "" if it is absent. It fails if the
-// parameter is repeated, because the intended value is unknown.
-func parameter(r *http.Request, name string) (string, error) {
-	all, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return "", deed.Errorf(deed.CodeValidation, "the part of the address behind the ? cannot be read: percent-encode what is in it")
-	}
-	if len(all[name]) > 1 {
-		return "", deed.Invalid(name, "is there %d times: send it once", len(all[name]))
-	}
-	return all.Get(name), nil
 }
 
 // parseNames parses a comma-separated list of names and removes duplicates. Its

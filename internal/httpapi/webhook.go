@@ -85,7 +85,11 @@ func (s *Server) listDeliveries(w http.ResponseWriter, r *http.Request, who deed
 	if err != nil {
 		return err
 	}
-	limit, offset, err := page(r.URL.Query())
+	q, err := query(r, "limit", "offset")
+	if err != nil {
+		return err
+	}
+	limit, offset, err := page(q)
 	if err != nil {
 		return err
 	}

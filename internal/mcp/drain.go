@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"deed.example/deed/internal/wirejson"
 )
 
 // drainTimeout is how long the end of the input is held back while requests that came
@@ -19,13 +23,22 @@ const drainTimeout = time.Minute
 // A drain is the input and the output of a session. The library ends the session when it
 // sees the end of the input, and drops the requests that it still works on. So Read
 // returns the end only when each request that it returned was answered, when the time is
-// over, or when the session is to end. Make one with newDrain.
+// over, or when the session is to end.
+//
+// The library also ends the session at a line that is not a message. So such a line gets
+// an error from here, and the library does not see it. Make a drain with newDrain.
 type drain struct {
 	in      io.ReadCloser
 	out     io.WriteCloser
 	done    <-chan struct{}
 	timeout time.Duration
-	read    lines // guarded by the library, which reads in one goroutine
+
+	// Guarded by the library, which reads in one goroutine.
+	read  lines
+	ready []byte // lines for the library
+	end   error  // of the input
+
+	writing sync.Mutex // guards out
 
 	mu      sync.Mutex
 	written lines                   // guarded by mu, like all fields below
@@ -39,12 +52,79 @@ func newDrain(ctx context.Context, in io.ReadCloser, out io.WriteCloser) *drain 
 
 // Read implements io.Reader.
 func (d *drain) Read(p []byte) (int, error) {
-	n, err := d.in.Read(p)
-	d.read.add(p[:n], d.note)
-	if err == nil || n > 0 {
-		return n, nil // the end comes again
+	for len(d.ready) == 0 && d.end == nil {
+		n, err := d.in.Read(p)
+		d.read.add(p[:n], d.take)
+		if d.end = err; err != nil {
+			d.read.flush(d.take)
+		}
 	}
-	d.read.end(d.note)
+	if len(d.ready) > 0 {
+		n := copy(p, d.ready)
+		d.ready = d.ready[n:]
+		return n, nil
+	}
+	return 0, d.wait()
+}
+
+// take passes a line of the input on, or refuses it.
+func (d *drain) take(line []byte, whole bool) {
+	code, why := check(line)
+	switch {
+	case !whole || len(line) >= maxMessage:
+		d.refuse(jsonrpc.CodeInvalidRequest, nil, fmt.Sprintf("a message has less than %d bytes", maxMessage))
+	case len(bytes.TrimSpace(line)) == 0:
+	case code != 0:
+		d.refuse(code, line, why)
+	default:
+		each(line, d.note)
+		d.ready = append(append(d.ready, line...), '\n')
+	}
+}
+
+// check returns the error code of a line that the library does not take, or 0.
+func check(line []byte) (code int64, why string) {
+	all := []jsontext.Value{line}
+	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '[' {
+		all = nil // what is no list has no messages
+		_ = json.Unmarshal(line, &all, lenient)
+	}
+	if !jsontext.Value(line).IsValid(lenient) {
+		return jsonrpc.CodeParseError, "this line is not JSON: send each message in one line"
+	}
+	for _, one := range all {
+		if _, err := jsonrpc.DecodeMessage(one); err != nil {
+			return jsonrpc.CodeInvalidRequest, "this is not a message of JSON-RPC 2.0"
+		}
+	}
+	if len(all) == 0 {
+		return jsonrpc.CodeInvalidRequest, "there is no message in this list"
+	}
+	return 0, ""
+}
+
+// lenient leaves names that are there twice, and text that is not UTF-8, to the library.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// refuse answers a line that the library does not see, with its ID if it has one.
+func (d *drain) refuse(code int64, line []byte, why string) {
+	var in struct {
+		ID jsontext.Value `json:"id"`
+	}
+	if json.Unmarshal(line, &in) != nil || in.ID.Kind() != '"' && in.ID.Kind() != '0' {
+		in.ID = jsontext.Value("null")
+	}
+	raw, err := wirejson.Marshal(map[string]any{"jsonrpc": "2.0", "id": in.ID, "error": map[string]any{"code": code, "message": why}})
+	if err != nil {
+		return // an ID cannot make it fail
+	}
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	_, _ = d.out.Write(append(raw, '\n')) // the library notices that the client is gone
+}
+
+// wait holds the end of the input back.
+func (d *drain) wait() error {
 	deadline := time.NewTimer(d.timeout)
 	defer deadline.Stop()
 	for {
@@ -52,31 +132,36 @@ func (d *drain) Read(p []byte) (int, error) {
 		left, changed := len(d.open), d.changed
 		d.mu.Unlock()
 		if left == 0 {
-			return 0, err
+			return d.end
 		}
 		select {
 		case <-changed:
 		case <-deadline.C:
-			return 0, err
+			return d.end
 		case <-d.done:
-			return 0, err
+			return d.end
 		}
 	}
 }
 
 // Write implements io.Writer.
 func (d *drain) Write(p []byte) (int, error) {
+	d.writing.Lock()
 	n, err := d.out.Write(p)
+	d.writing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.written.add(p[:n], func(m message) {
-		if m.Method == "" {
-			delete(d.open, m.id())
-			close(d.changed)
-			d.changed = make(chan struct{})
-		}
-	})
+	d.written.add(p[:n], func(line []byte, _ bool) { each(line, d.answered) })
 	return n, err
+}
+
+// answered forgets a request. The caller holds mu.
+func (d *drain) answered(m message) {
+	if m.Method == "" {
+		delete(d.open, m.id())
+		close(d.changed)
+		d.changed = make(chan struct{})
+	}
 }
 
 // Close implements io.Closer, for both streams.
@@ -106,31 +191,36 @@ func (m message) id() jsonrpc.ID {
 	return id
 }
 
-// lines finds the messages in a stream that has one in each line, or a list of them.
-type lines struct{ rest []byte }
+// lines finds the lines of a stream. Of one that is too long it forgets the beginning.
+type lines struct {
+	rest []byte
+	long bool
+}
 
-// add calls f for each message that is complete. The library refuses what is none.
-func (l *lines) add(p []byte, f func(message)) {
+// add calls f for each line that is complete, and says whether it is whole.
+func (l *lines) add(p []byte, f func(line []byte, whole bool)) {
 	l.rest = append(l.rest, p...)
 	for {
 		line, rest, complete := bytes.Cut(l.rest, []byte("\n"))
 		if !complete {
 			if len(l.rest) > maxMessage {
-				l.rest = nil // which the library refuses
+				l.rest, l.long = nil, true
 			}
 			return
 		}
 		l.rest = rest
-		each(line, f)
+		f(line, !l.long)
+		l.long = false
 	}
 }
 
-// end calls f for a last line without a line break.
-func (l *lines) end(f func(message)) {
-	each(l.rest, f)
+// flush calls f for a last line without a line break.
+func (l *lines) flush(f func(line []byte, whole bool)) {
+	f(l.rest, !l.long)
 	l.rest = nil
 }
 
+// each calls f for the message in a line, or for those in a list of them.
 func each(line []byte, f func(message)) {
 	var one message
 	if json.Unmarshal(line, &one) == nil {

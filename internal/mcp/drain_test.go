@@ -3,11 +3,16 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/internal/agent"
 )
@@ -55,14 +60,14 @@ func TestRequestsBeforeTheEndAreAnswered(t *testing.T) {
 // has no answer.
 func TestIDsInAnotherForm(t *testing.T) {
 	for request, answer := range map[string]string{
-		`{"id":2.0,"method":"ping"}`:                      `{"id":2,"result":{}}`,
-		`{"id":9007199254740993,"method":"ping"}`:         `{"id":9007199254740992,"result":{}}`,
-		`{"id":"\u00e9\/","method":"ping"}`:               `{"id":"é/","result":{}}`,
-		`{"id":null,"method":"ping"}`:                     ``,
-		`[{"id":1,"method":"a"},{"id":"1","method":"b"}]`: `{"id":"1","result":{}}` + "\n" + `{"id":1,"result":{}}`,
+		`{"jsonrpc":"2.0","id":2.0,"method":"ping"}`:                                      `{"id":2,"result":{}}`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                         `{"id":9007199254740992,"result":{}}`,
+		`{"jsonrpc":"2.0","id":"\u00e9\/","method":"ping"}`:                               `{"id":"é/","result":{}}`,
+		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                     ``,
+		`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":"1","method":"b"}]`: `{"id":"1","result":{}}` + "\n" + `{"id":1,"result":{}}`,
 	} {
 		d := newDrain(t.Context(), io.NopCloser(strings.NewReader(request+"\n")), &sink{})
-		if _, err := d.Read(make([]byte, 100)); err != nil {
+		if _, err := d.Read(make([]byte, 200)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.WriteString(d, answer+"\n"); err != nil {
@@ -70,6 +75,39 @@ func TestIDsInAnotherForm(t *testing.T) {
 		}
 		if len(d.open) > 0 {
 			t.Errorf("%s is open after %s", request, answer)
+		}
+	}
+}
+
+// A line that is not a message gets an error, and the session goes on.
+func TestLinesThatAreNoMessages(t *testing.T) {
+	for line, want := range map[string]string{
+		"deed: a line of a log":             "-32700, id null",
+		`{"jsonrpc":"2.0","id":5,"method":`: "-32700, id null",
+		`5`:                                 "-32600, id null",
+		`[]`:                                "-32600, id null",
+		`[5]`:                               "-32600, id null",
+		`{"jsonrpc":"1.0","id":5,"method":"ping"}`:                             "-32600, id 5",
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`:                       "-32600, id null",
+		`{"jsonrpc":"2.0","id":5,"method":"` + strings.Repeat("x", maxMessage): "-32600, id null",
+	} {
+		var out sink
+		in := handshake + line + "\n\n" + `{"jsonrpc":"2.0","id":"next","method":"ping"}` + "\n"
+		if err := (Stdio{Executor: &agent.Executor{}}).Serve(t.Context(), io.NopCloser(strings.NewReader(in)), &out); err != nil {
+			t.Errorf("%.50s: %v", line, err)
+		}
+		var got []string
+		for answer := range strings.Lines(out.String()) {
+			var e struct {
+				ID    jsontext.Value
+				Error struct{ Code int }
+			}
+			if err := json.Unmarshal([]byte(answer), &e, json.MatchCaseInsensitiveNames(true)); err != nil || e.Error.Code != 0 {
+				got = append(got, fmt.Sprintf("%d, id %s", e.Error.Code, e.ID))
+			}
+		}
+		if !slices.Equal(got, []string{want}) || !strings.Contains(out.String(), `"id":"next"`) {
+			t.Errorf("%.50s: got %s", line, got)
 		}
 	}
 }

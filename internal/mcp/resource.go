@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed/internal/agent"
@@ -60,7 +61,7 @@ func addPrompt(s *mcp.Server) {
 	}, func(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		idea, budget := req.Params.Arguments["idea"], req.Params.Arguments["budget_usd"]
 		if idea == "" {
-			return nil, fmt.Errorf("say what the name is for: the argument idea is empty")
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "say what the name is for: the argument idea is empty"}
 		}
 		limit := "Ask me how much I want to spend before you buy, and pass it as max_price_usd."
 		if budget != "" {

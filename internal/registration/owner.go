@@ -19,6 +19,7 @@ type View struct {
 	Renewal   order.Quote        // for one year, at the current price; zero when it is too late
 	Move      *lifecycle.Move    // of its name servers; nil when there is none
 	KeyRoll   *lifecycle.KeyRoll // of its zone; nil when there is none
+	Stopped   bool               // an operator has stopped serving its zone
 
 	Registrant RegistrantView // without what the owner gave, where its registrar allows that
 }
@@ -39,6 +40,11 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 	if v.KeyRoll, err = s.keyRoll(ctx, name); err != nil {
 		return v, fmt.Errorf("read the key roll of %s: %w", name, err)
 	}
+	if s.Suspensions != nil {
+		if v.Stopped, err = s.Suspensions.Suspended(ctx, name); err != nil {
+			return v, fmt.Errorf("read whether %s is suspended: %w", name, err)
+		}
+	}
 	if v.Registrant, err = s.publicRegistrant(ctx, r); err != nil {
 		return v, err
 	}
@@ -46,6 +52,12 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 		v.Renewal, _ = s.Prices.Renewal(r, 1, v.Lifecycle.Phase == lifecycle.PhaseRedemption) // a TLD that is no longer sold has no price
 	}
 	return v, nil
+}
+
+// Suspensions reads which names operators have suspended.
+type Suspensions interface {
+	// Suspended reports whether an operator has stopped serving the zone of a name.
+	Suspended(ctx context.Context, name deed.Name) (bool, error)
 }
 
 // KeyRolls reads which keys of zones are being replaced.

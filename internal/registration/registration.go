@@ -108,6 +108,7 @@ type Service struct {
 	Moves       Moves            // nil: name servers change at once
 	ParentTTL   ParentTTL
 	KeyRolls    KeyRolls      // nil: none
+	Suspensions Suspensions   // nil: none
 	Forwards    bool          // whether FORWARD records are served
 	Cancels     Cancellations // nil: registrations cannot be cancelled
 

@@ -1,7 +1,7 @@
 // Pictures of the views, for docs/page.md and for people who look at them.
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
-import { axe, base, button, buyName, connect, heading, newAccount, openPage, shots, test } from './lib.mjs'
+import { axe, base, button, buyName, connect, heading, newAccount, newName, openPage, shots, signIn, test } from './lib.mjs'
 
 // docs/page.md shows these, light on a desktop; those that are longer than the screen as a whole.
 const inDocs = { search: false, review: true, records: false, renewal: true }
@@ -91,3 +91,19 @@ async function shootOwner(page, name, kind) {
   await heading(page, `${name} is yours.`).waitFor()
   await shoot(page, 'receipt', kind)
 }
+
+// A table that is wider than its frame hides its last columns: on a phone nobody looks for them.
+test('long names and hosts on a phone', async () => {
+  const account = newAccount()
+  const name = newName('n'.repeat(52))
+  await buyName(account, name, [{ type: 'TXT', host: 'selector1._domainkey.a-long-host-name.example', value: 'v=DKIM1; p=' + 'M'.repeat(300) }])
+  const { page, context } = await openPage({ account, browser: screens.phone })
+  await signIn(page, '/app/names')
+  const fits = (view) => page.locator('.scroll').evaluate((e) => e.scrollWidth - e.clientWidth).then((over) => assert.ok(over <= 0, `${view} is ${over} pixels wider than its frame`))
+  await page.getByRole('link', { name }).waitFor()
+  await fits('the list of names')
+  await page.getByRole('link', { name }).click()
+  await button(page, /^Edit TXT/).waitFor()
+  await fits('the table of records')
+  await context.close()
+})

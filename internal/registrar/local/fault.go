@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +36,11 @@ func ParseFault(s string) (Fault, error) {
 	if f := Fault(s); slices.Contains(faults, f) {
 		return f, nil
 	}
-	return "", deed.Invalid("registrar", "must be one of %v", faults)
+	names := make([]string, len(faults))
+	for i, f := range faults {
+		names[i] = string(f)
+	}
+	return "", deed.Invalid("registrar", "must be one of %s", strings.Join(names, ", "))
 }
 
 // Default delay of a slow call, and default time until a late order is executed.

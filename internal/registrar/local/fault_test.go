@@ -111,3 +111,11 @@ func TestSlowCallCanceled(t *testing.T) {
 		t.Errorf("got %+v, %v", a, err)
 	}
 }
+
+// The error of an unknown fault lists those that there are.
+func TestUnknownFault(t *testing.T) {
+	const want = "VALIDATION_ERROR: registrar: must be one of none, down, slow, refuse, lost_reply, late, parked, taken, wrong_account"
+	if _, err := local.ParseFault("up"); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
