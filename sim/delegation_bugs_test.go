@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registration"
+)
+
+// A scripted run of the world of TestDelegationSimulation, in which only that fails what the
+// test says.
+type scripted struct {
+	*delegations
+	t *testing.T
+}
+
+// openScripted returns a name that is at home and signed.
+func openScripted(t *testing.T) *scripted {
+	t.Helper()
+	s := openUnsigned(t)
+	s.wait(time.Minute)
+	s.is("published", "home", 1)
+	s.wait(30 * time.Hour)
+	return s
+}
+
+// openUnsigned returns a name that is at home and has no DS yet.
+func openUnsigned(t *testing.T) *scripted {
+	t.Helper()
+	d, err := newDelegations(1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.faulty, d.script = false, map[string][]fate{}
+	t.Cleanup(func() {
+		if d.broken != nil {
+			t.Error(d.broken)
+		}
+		if t.Failed() {
+			for _, line := range d.trace {
+				t.Log(line)
+			}
+		}
+		_ = d.db.Close() // it is not used after the test
+	})
+	return &scripted{d, t}
+}
+
+// to delegates the name, with the fate of the next calls of a method of the registry.
+func (s *scripted) to(place string, method string, fates ...fate) error {
+	if method != "" {
+		s.script[method] = fates
+	}
+	return s.do("delegate to "+place, func(ctx context.Context) error {
+		return s.service.Delegate(ctx, s.owner, signedName, registration.Delegation{Hosts: places[place]})
+	})
+}
+
+// put sets the DS.
+func (s *scripted) put(ds ...dnssec.DS) error {
+	return s.do("put a DS", func(ctx context.Context) error { return s.service.SetDS(ctx, s.owner, signedName, ds) })
+}
+
+// wait lets time pass, while the workers work.
+func (s *scripted) wait(d time.Duration) {
+	for end := s.now.Add(d); s.now.Before(end); {
+		s.now = s.now.Add(min(max(5*time.Minute, d/32), end.Sub(s.now)))
+		s.work()
+	}
+}
+
+// advance advances the name in one of the tables.
+func (s *scripted) advance(what string) error {
+	i := slices.IndexFunc(s.rows, func(r dueRow) bool { return r.what == what })
+	return s.do(what, func(ctx context.Context) error { return s.rows[i].advance(ctx, string(signedName)) })
+}
+
+// must fails unless an act succeeded.
+func (s *scripted) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// failed fails unless an act failed.
+func (s *scripted) failed(err error) {
+	s.t.Helper()
+	if err == nil {
+		s.t.Fatal("it succeeded")
+	}
+}
+
+// elsewhere brings the name elsewhere, where it is signed if that is wanted.
+func (s *scripted) elsewhere(signed bool) {
+	s.t.Helper()
+	s.must(s.to("a", ""))
+	s.wait(25 * time.Hour)
+	s.is("moved", "a", 0)
+	if signed {
+		s.wait(50 * time.Hour)
+		s.must(s.put(foreignDS))
+		s.wait(50 * time.Hour)
+		s.is("signed elsewhere", "a", 1)
+	}
+}
+
+// is fails unless the name is there, with so many DS, at the registry and in our record.
+func (s *scripted) is(what, place string, ds int) {
+	s.t.Helper()
+	r, err := s.names.Registration(context.Background(), signedName)
+	s.must(err)
+	if at := placeOf(s.hosts.last().hosts); at != place || placeOf(r.Nameservers) != place || len(s.parent.last().ds) != ds || len(r.DS) != ds {
+		s.t.Errorf("%s: got %s with %d DS at the registry, and %s with %d DS in the record, want %s with %d", what, at, len(s.parent.last().ds), placeOf(r.Nameservers), len(r.DS), place, ds)
+	}
+}
+
+// A name without a DS whose servers were changed without an answer, and whose owner then
+// An owner who chooses others while a name settles, which the registry does not do, does not
+// A name that came back without an answer, and was handed over before that was noticed, waits
+// replaceKey has the key replaced, up to the end of the last wait.
+func (s *scripted) replaceKey() {
+	s.t.Helper()
+	if _, err := s.zones.RequestKeyRolls(s.t.Context(), ""); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait(3 * time.Hour)
+	roll, err := s.zones.KeyRoll(s.t.Context(), signedName)
+	s.must(err)
+	s.wait(roll.EffectiveAt.Sub(s.now) - time.Second)
+	s.now = roll.EffectiveAt
+}
+
+// rolled fails unless the roll has ended.
+func (s *scripted) rolled(want bool) {
+	s.t.Helper()
+	if _, err := s.zones.KeyRoll(s.t.Context(), signedName); want != (deed.CodeOf(err) == deed.CodeNotFound) {
+		s.t.Errorf("the roll has ended: got %v, want %t", err, want)
+	}
+}
+
+// One error of the registry when a key roll is about to end does not restart its wait.
+func TestKeyRollEndsAfterAnError(t *testing.T) {
+	s := openScripted(t)
+	s.replaceKey()
+	s.script["Holding"] = []fate{{notDone: true}}
+	s.failed(s.advance("roll the key"))
+	s.rolled(false)
+	s.wait(2 * time.Minute)
+	s.rolled(true)
+}
+
+// A roll that finds the DS of the old key at its end replaces it without an answer, and waits
+// until no cache has it.
+func TestKeyRollWaitsForADSOfTheOldKey(t *testing.T) {
+	for title, f := range map[string]fate{"answer lost": {lost: true}, "crash": {dies: true}, "done": {}} {
+		t.Run(title, func(t *testing.T) {
+			s := openScripted(t)
+			old := s.parent.last().ds
+			s.replaceKey()
+			s.parent = append(s.parent, published{at: s.now, ds: old}) // by a call that began before
+			s.script["SetDS"] = []fate{f}
+			_ = s.advance("roll the key")
+			s.wait(10 * time.Minute)
+			s.rolled(false)
+			s.wait(30 * time.Hour)
+			s.rolled(true)
+			s.is("rolled", "home", 1)
+		})
+	}
+}
