@@ -120,7 +120,58 @@ func (s *scripted) is(what, place string, ds int) {
 }
 
 // A name without a DS whose servers were changed without an answer, and whose owner then
+// wants ours again, waits for the caches before its DS is published.
+func TestChangeWithoutAnAnswerIsTakenBack(t *testing.T) {
+	s := openUnsigned(t)
+	s.failed(s.to("a", "SetNameservers", fate{lost: true}))
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // An owner who chooses others while a name settles, which the registry does not do, does not
+// end the wait for the caches.
+func TestFailedChangeDoesNotEndTheWait(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.must(s.to("home", ""))
+	s.wait(2 * time.Hour)
+	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
+	s.wait(100 * time.Hour)
+}
+
+// An owner who takes a return back that was done without an answer keeps the other servers.
+func TestReturnWithoutAnAnswerIsTakenBack(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(50 * time.Hour)
+	s.failed(s.to("home", "SetNameservers", fate{lost: true}))
+	s.must(s.to("a", ""))
+	s.wait(100 * time.Hour)
+	s.is("kept elsewhere", "a", 0)
+}
+
+// A move that is canceled when the registry may have changed the servers already is undone.
+func TestMoveIsCanceledWhenItIsDone(t *testing.T) {
+	s := openScripted(t)
+	s.must(s.to("a", ""))
+	s.script["SetNameservers"] = []fate{{lost: true}}
+	s.wait(25 * time.Hour)
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
+// The owner of a name without a DS moves while its DS has been published without an answer.
+func TestMoveAfterADSWithoutAnAnswer(t *testing.T) {
+	s := openUnsigned(t)
+	s.script["SetDS"] = []fate{{lost: true}}
+	s.failed(s.advance("publish the DS"))
+	s.must(s.to("a", ""))
+	s.wait(100 * time.Hour)
+	s.is("elsewhere", "a", 0)
+}
+
 // A name that came back without an answer, and was handed over before that was noticed, waits
 // replaceKey has the key replaced, up to the end of the last wait.
 func (s *scripted) replaceKey() {

@@ -36,15 +36,24 @@ func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	case m.Step == lifecycle.MoveSettling:
 		return s.Moves.EndMove(ctx, m, "")
 	}
+	return s.executeMove(ctx, r, m)
+}
+
+// executeMove changes the name servers at the end of a move, if the registry has no DS.
+func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
 	h, err := s.Manager.Holding(ctx, m.Name)
 	if err != nil {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
-	if len(h.DS) > 0 { // it crashed before the DS was removed
+	if len(h.DS) > 0 { // it crashed before the DS was removed, or the DS was set meanwhile
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}
-	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step
+	event := lifecycle.EventDelegated
+	if m.EffectiveAt.Equal(m.Created) {
+		event = "" // it did not wait
+	}
+	return s.Moves.EndMove(ctx, m, event) // of a name that comes back, it was replaced by the next step
 }
