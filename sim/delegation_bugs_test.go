@@ -172,6 +172,16 @@ func TestMoveAfterADSWithoutAnAnswer(t *testing.T) {
 	s.is("elsewhere", "a", 0)
 }
 
+// An owner who removes a foreign DS, and returns, waits until no cache has that DS.
+func TestReturnAfterTheDSWasRemoved(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.put())
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // A name that came back without an answer, and was handed over before that was noticed, waits
 // replaceKey has the key replaced, up to the end of the last wait.
 func (s *scripted) replaceKey() {

@@ -26,6 +26,7 @@ type Registration struct {
 	Nameservers    []string
 	Glue           Glue // of the name servers below the name
 	DS             []dnssec.DS
+	DSSeen         time.Time // when the registry may last have had a DS that is not in DS, by its clock
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
 	Cancelling     bool      // a Cancellation is in progress
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +19,8 @@ type Moves interface {
 	Move(ctx context.Context, name deed.Name) (lifecycle.Move, error)
 
 	// PutMove stores a move in place of an earlier one of the name, with an event
-	// unless that is "". With over, it does nothing if the name has another move than
+	// unless that is "": with EventDSWithdrawn, resolvers may have a DS in their caches since
+	// then. With over, it does nothing if the name has another move than
 	// that by now.
 	PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error
 
@@ -47,7 +47,7 @@ type Delegation struct {
 
 // Delegate delegates the name to these servers. A name with a DS that the new servers
 // do not match waits: first the DS is removed, and the servers change when it has
-// left all caches. So does one whose DS was removed for a move that was canceled. If the
+// left all caches. So does one whose DS was removed since, by whomever. If the
 // registry does not answer, a change from our servers or to them is made later. It
 // fails with CodeValidation, before anything is changed, when a server below the name
 // itself has no addresses, or its registrar cannot publish them.
@@ -158,16 +158,9 @@ func (s *Service) crosses(from, to []string) bool {
 }
 
 // hasCachedDS reports whether resolvers may have a DS of the name in their caches: it has
-// one, or had one of ours until a move removed it that was canceled since.
-func (s *Service) hasCachedDS(ctx context.Context, r lifecycle.Registration) (bool, error) {
-	if len(r.DS) > 0 || !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
-		return len(r.DS) > 0, nil
-	}
-	events, err := s.Names.Events(ctx, r.Reference)
-	expired := s.RegistryNow().Add(-s.ParentTTL.DS)
-	return slices.ContainsFunc(events, func(e lifecycle.Event) bool {
-		return e.Type == lifecycle.EventDSWithdrawn && e.At.After(expired)
-	}), err
+// one, or had one until a move removed it, or its owner, or the registry.
+func (s *Service) hasCachedDS(r lifecycle.Registration) bool {
+	return len(r.DS) > 0 || r.DSSeen.After(s.RegistryNow().Add(-s.ParentTTL.DS))
 }
 
 // pendingMove returns the move of the registration, or nil.

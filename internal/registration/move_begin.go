@@ -47,18 +47,14 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 // resolver has moves at once; if the registry does not answer, it moves when it does. If the
 // registry refuses the servers, everything is as it was.
 func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Delegation, earlier *lifecycle.Move) error {
-	cached, err := s.hasCachedDS(ctx, r)
-	if err != nil {
-		return err
-	}
-	if cached {
+	if s.hasCachedDS(r) {
 		return s.withdrawDS(ctx, r, d)
 	}
 	m := s.newMove(r, d, 0)
 	if err := s.Moves.PutMove(ctx, m, nil, ""); err != nil {
 		return err
 	}
-	err = s.executeMove(ctx, r, m)
+	err := s.executeMove(ctx, r, m)
 	switch {
 	case err == nil || !decided(err):
 		return err

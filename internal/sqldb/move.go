@@ -55,6 +55,11 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Mo
 		if err != nil || !stored {
 			return err
 		}
+		if event == lifecycle.EventDSWithdrawn {
+			if _, err := tx.ExecContext(ctx, `UPDATE registrations SET ds_seen_at = $1 WHERE domain = $2 AND reference = $3`, s.Now().Unix(), m.Name, m.Reference); err != nil {
+				return err
+			}
+		}
 		return s.addMoveEvent(ctx, tx, m, event)
 	})
 }
