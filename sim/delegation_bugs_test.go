@@ -162,6 +162,14 @@ func TestMoveIsCanceledWhenItIsDone(t *testing.T) {
 	s.is("at home", "home", 1)
 }
 
+// The registry has changed the servers without an answer while the DS was published.
+func TestServersChangeWithoutAnAnswerWhileTheDSIsPublished(t *testing.T) {
+	s := openUnsigned(t)
+	s.script["SetDS"] = []fate{{before: func() { _ = s.to("a", "SetNameservers", fate{lost: true}) }}}
+	s.wait(100 * time.Hour)
+	s.is("elsewhere", "a", 0)
+}
+
 // The owner of a name without a DS moves while its DS has been published without an answer.
 func TestMoveAfterADSWithoutAnAnswer(t *testing.T) {
 	s := openUnsigned(t)
@@ -183,6 +191,17 @@ func TestReturnAfterTheDSWasRemoved(t *testing.T) {
 }
 
 // A name that came back without an answer, and was handed over before that was noticed, waits
+// A DS that an owner sets while the name returns does not stay.
+func TestDSIsSetDuringAReturn(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(50 * time.Hour)
+	s.script["SetDS"] = []fate{{before: func() { s.must(s.to("home", "")) }}}
+	_ = s.put(foreignDS) // it may be refused
+	s.wait(150 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // replaceKey has the key replaced, up to the end of the last wait.
 func (s *scripted) replaceKey() {
 	s.t.Helper()

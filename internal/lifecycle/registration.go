@@ -89,10 +89,14 @@ type OwnerAction struct {
 
 	// HadDS is the DS of the name before an ActionNameservers.
 	HadDS []dnssec.DS
+
+	// OnlyDS means that an ActionNameservers leaves the name servers as they are: it fails
+	// with ErrConcurrentAction when they were changed, or are about to be.
+	OnlyDS bool
 }
 
 // ErrConcurrentAction means that the owner acted on the name between two steps of
-// a handover, or that its DS was published while its name servers were changed.
+// a handover, or that its DS or name servers were changed while the other was.
 var ErrConcurrentAction = errors.New("the owner changed the name concurrently")
 
 // An ActionKind is the kind of an OwnerAction.

@@ -250,10 +250,29 @@ func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, ds
 	case pending != nil:
 		return deed.Invalid("ds", "the name servers of %s change at %s: set the DS after that", name, pending.EffectiveAt.Format(time.RFC3339))
 	}
-	if err := s.Manager.SetDS(ctx, name, ds); err != nil {
-		return fmt.Errorf("set the DS of %s: %w", name, err)
-	}
-	a := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: r.DS}
+	return s.publishDS(ctx, r, ds)
+}
+
+// publishDS stores the DS, and sets it at the registry. It is stored first, so that a change
+// of the name servers meanwhile waits for the caches.
+func (s *Service) publishDS(ctx context.Context, r lifecycle.Registration, ds []dnssec.DS) error {
+	had := r.DS
 	r.DS = ds
-	return s.recordAction(ctx, r, a)
+	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: had, OnlyDS: true}
+	if err := s.Names.RecordAction(ctx, r, a); err != nil {
+		return err
+	}
+	if err := s.Manager.SetDS(ctx, r.Name, ds); err != nil {
+		err = fmt.Errorf("set the DS of %s: %w", r.Name, err)
+		if decided(err) { // else a comparison with the registry tells whether it has the DS
+			r.DS, a.HadDS, a.Detail = had, ds, fmt.Sprintf("DS refused: %v", ds)
+			err = errors.Join(err, s.Names.RecordAction(context.WithoutCancel(ctx), r, a))
+		}
+		return err
+	}
+	is, err := s.Names.Registration(ctx, r.Name)
+	if err == nil && is.Owner == r.Owner && !dnssec.SameDS(is.DS, ds) {
+		return lifecycle.ErrConcurrentAction // it was changed or compared meanwhile
+	}
+	return err
 }

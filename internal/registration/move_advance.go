@@ -39,21 +39,23 @@ func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	return s.executeMove(ctx, r, m)
 }
 
-// executeMove changes the name servers at the end of a move, if the registry has no DS.
+// executeMove changes the name servers at the end of a move, if the registry has no DS. If
+// the move did not wait, no cache may have one, either.
 func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
 	h, err := s.Manager.Holding(ctx, m.Name)
 	if err != nil {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
-	if len(h.DS) > 0 { // it crashed before the DS was removed, or the DS was set meanwhile
+	atOnce := m.EffectiveAt.Equal(m.Created)
+	if len(h.DS) > 0 || atOnce && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}
 	event := lifecycle.EventDelegated
-	if m.EffectiveAt.Equal(m.Created) {
-		event = "" // it did not wait
+	if atOnce {
+		event = ""
 	}
 	return s.Moves.EndMove(ctx, m, event) // of a name that comes back, it was replaced by the next step
 }

@@ -54,7 +54,11 @@ func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Del
 	if err := s.Moves.PutMove(ctx, m, nil, ""); err != nil {
 		return err
 	}
-	err := s.executeMove(ctx, r, m)
+	// Who publishes a DS has stored that before, and it is read here, or finds the move.
+	r, err := s.owned(ctx, r.Owner, r.Name)
+	if err == nil {
+		err = s.executeMove(ctx, r, m)
+	}
 	switch {
 	case err == nil || !decided(err):
 		return err

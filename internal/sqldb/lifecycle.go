@@ -177,7 +177,12 @@ func actionColumns(is lifecycle.Registration, a lifecycle.OwnerAction, now time.
 	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", "", []any{is.Owner, lockedAt(is.Locked, now)}
 	case lifecycle.ActionNameservers:
-		return "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1"), " AND ds = $9", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
+		condition = " AND ds = $9"
+		if a.OnlyDS {
+			condition += ` AND nameservers = $6
+			   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = registrations.domain AND m.reference = registrations.reference)`
+		}
+		return "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1"), condition, []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
 	}
 	return "locked_at = $6", "", []any{lockedAt(is.Locked, now)}
 }
