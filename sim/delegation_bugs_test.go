@@ -191,6 +191,19 @@ func TestReturnAfterTheDSWasRemoved(t *testing.T) {
 }
 
 // A name that came back without an answer, and was handed over before that was noticed, waits
+// for the caches.
+func TestHandOverDuringAReturn(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("home", ""))
+	s.wait(24*time.Hour + 55*time.Minute)
+	s.script["SetNameservers"] = []fate{{lost: true}}
+	s.wait(5 * time.Minute)
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // A DS that an owner sets while the name returns does not stay.
 func TestDSIsSetDuringAReturn(t *testing.T) {
 	s := openScripted(t)

@@ -29,14 +29,32 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	r, err := s.Names.Registration(ctx, m.Name)
 	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
-		return s.Moves.EndMove(ctx, m, "") // the name ended, or its new owner decides
+	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && r.Reference != m.Reference:
+		return s.Moves.EndMove(ctx, m, "") // the name ended
 	case err != nil:
 		return err
+	case r.Owner != m.Wallet:
+		return s.cancelMove(ctx, r, m)
 	case m.Step == lifecycle.MoveSettling:
 		return s.Moves.EndMove(ctx, m, "")
 	}
 	return s.executeMove(ctx, r, m)
+}
+
+// cancelMove ends the move of a former owner: the new one decides. One that the registry has
+// made without an answer goes on, because a name that came back waits for the caches.
+func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	if m.Step == lifecycle.MoveSettling {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	h, err := s.Manager.Holding(ctx, m.Name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the name servers of %s: %w", m.Name, err)
+	case lifecycle.SameServers(h.Nameservers, m.Hosts):
+		return s.executeMove(ctx, r, m)
+	}
+	return s.Moves.EndMove(ctx, m, "")
 }
 
 // executeMove changes the name servers at the end of a move, if the registry has no DS. If
