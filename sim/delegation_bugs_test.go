@@ -204,6 +204,21 @@ func TestHandOverDuringAReturn(t *testing.T) {
 	s.is("at home", "home", 1)
 }
 
+// What the registry has done without an answer is in our record soon.
+func TestRecordFollowsAChangeWithoutAnAnswer(t *testing.T) {
+	for title, c := range map[string]struct {
+		method string
+		fate   fate
+	}{"lost": {"SetDS", fate{lost: true}}, "crash": {"SetDS", fate{dies: true}}} {
+		t.Run(title, func(t *testing.T) {
+			s := openScripted(t)
+			s.failed(s.to("a", c.method, c.fate))
+			s.wait(2 * time.Minute)
+			s.is("withdrawn", "home", 0)
+		})
+	}
+}
+
 // A DS that an owner sets while the name returns does not stay.
 func TestDSIsSetDuringAReturn(t *testing.T) {
 	s := openScripted(t)

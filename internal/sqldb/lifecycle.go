@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -91,9 +92,23 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed
 // registry: of two concurrent actions, it may have applied them in the other order.
 const compareDelay = time.Minute
 
-// RecordAction implements registration.Names. It writes only the columns that the
-// action changes, since others may have changed concurrently.
+// RecordAction implements registration.Names. An action that is not stored may have been
+// done at the registry: the name is compared soon.
 func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
+	err := s.recordAction(ctx, is, a)
+	if !errors.Is(err, lifecycle.ErrConcurrentAction) {
+		return err
+	}
+	return errors.Join(err, s.DB.tx(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
+		soon := s.Now().Add(compareDelay).Unix()
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = $1 WHERE domain = $2 AND reference = $3 AND next_at > $1`, soon, is.Name, is.Reference)
+		return err
+	}))
+}
+
+// recordAction stores the action. It writes only the columns that it changes, since others
+// may have changed concurrently.
+func (s Registrations) recordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		columns, condition, values := actionColumns(is, a, now)

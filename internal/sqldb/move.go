@@ -55,13 +55,26 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Mo
 		if err != nil || !stored {
 			return err
 		}
-		if event == lifecycle.EventDSWithdrawn {
-			if _, err := tx.ExecContext(ctx, `UPDATE registrations SET ds_seen_at = $1 WHERE domain = $2 AND reference = $3`, s.Now().Unix(), m.Name, m.Reference); err != nil {
-				return err
-			}
+		if err := s.expectChange(ctx, tx, m, event); err != nil {
+			return err
 		}
 		return s.addMoveEvent(ctx, tx, m, event)
 	})
+}
+
+// expectChange has the name compared with its registry soon, whose answer may be lost, and
+// stores that its DS is removed now.
+func (s Moves) expectChange(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {
+	now := s.Now()
+	seen := int64(0)
+	if event == lifecycle.EventDSWithdrawn {
+		seen = now.Unix()
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE registrations SET next_at = CASE WHEN next_at > $1 THEN $1 ELSE next_at END, ds_seen_at = CASE WHEN $2 > ds_seen_at THEN $2 ELSE ds_seen_at END
+		 WHERE domain = $3 AND reference = $4`,
+		now.Add(compareDelay).Unix(), seen, m.Name, m.Reference)
+	return err
 }
 
 // EndMove implements registration.Moves. A move that was replaced meanwhile stays.
