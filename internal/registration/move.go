@@ -179,6 +179,9 @@ func (s *Service) pendingMove(ctx context.Context, r lifecycle.Registration) (*l
 // The move is stored first: after a crash, AdvanceMove removes the DS.
 func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) error {
 	m := s.newMove(r, d, s.ParentTTL.DS)
+	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) { // that of our keys is published again in any case
+		m.DS = r.DS
+	}
 	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package registration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"deed.example/deed/internal/lifecycle"
@@ -32,7 +33,7 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 	case !waits:
 		return s.beginMove(ctx, r, d, &pending)
 	case sameHosts && sameGlue && !due:
-		return s.Moves.EndMove(ctx, pending, "") // the DS is published again
+		return s.undoMove(ctx, r, pending)
 	case sameHosts && !due:
 		if err := s.Moves.EndMove(ctx, pending, ""); err != nil {
 			return err
@@ -41,6 +42,22 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 	}
 	pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, r.Owner
 	return s.Moves.PutMove(ctx, pending, nil, "")
+}
+
+// undoMove cancels a move before the servers have changed. Our DS is published again when it has
+// ended; that of other keys is set again before, so that it is not lost if this fails.
+func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	if len(m.DS) > 0 {
+		if err := s.Manager.SetDS(ctx, r.Name, m.DS); err != nil {
+			return fmt.Errorf("set the DS of %s again: %w", r.Name, err)
+		}
+		a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set again: %v", m.DS), HadDS: r.DS}
+		r.DS = m.DS
+		if err := s.recordAction(ctx, r, a); err != nil {
+			return err
+		}
+	}
+	return s.Moves.EndMove(ctx, m, "")
 }
 
 // beginMove begins a move in place of an earlier one, if there is one. A name whose DS no

@@ -100,6 +100,14 @@ func dsColumn(ds []dnssec.DS) string {
 	return string(text)
 }
 
+// scanDS reads what dsColumn has written.
+func scanDS(column string) (ds []dnssec.DS, err error) {
+	if column != "" {
+		err = json.Unmarshal([]byte(column), &ds)
+	}
+	return ds, err
+}
+
 // dsSeen sets ds_seen_at in an update that sets ds, if that removes a DS. A DS that goes with
 // the name servers that have its key is not one that resolvers would miss.
 func dsSeen(ds, nameservers, now string) string {
@@ -134,9 +142,7 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	if r.Glue, err = lifecycle.ParseGlue(glue); err != nil {
 		return r, err
 	}
-	if ds != "" {
-		err = json.Unmarshal([]byte(ds), &r.DS)
-	}
+	r.DS, err = scanDS(ds)
 	return r, err
 }
 
