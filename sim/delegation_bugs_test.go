@@ -156,3 +156,11 @@ func (s *scripted) rolled(want bool) {
 }
 
 // A roll that finds the DS of the old key at its end replaces it without an answer, and waits
+// Of two calls at once, the one that names the servers of the record does not undo the other
+// without a wait.
+func TestServersAreSetTwiceAtOnce(t *testing.T) {
+	s := openUnsigned(t)
+	s.must(s.to("home", "SetNameservers", fate{before: func() { s.must(s.to("a", "")) }}))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}

@@ -90,6 +90,9 @@ type OwnerAction struct {
 	// HadDS is the DS of the name before an ActionNameservers.
 	HadDS []dnssec.DS
 
+	// HadServers are the name servers before an ActionNameservers; nil if any may have been.
+	HadServers []string
+
 	// OnlyDS means that an ActionNameservers leaves the name servers as they are: it fails
 	// with ErrConcurrentAction when they were changed, or are about to be.
 	OnlyDS bool

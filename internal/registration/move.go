@@ -205,7 +205,7 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 // answer, the name may have been compared since, and have our servers already: it waits all
 // the same.
 func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
-	hadDS := r.DS
+	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
 	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
@@ -222,8 +222,8 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 			return err
 		}
 	}
-	detail := strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
+	a.Detail = strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
+	return s.recordAction(ctx, r, a)
 }
 
 // settle has a name that comes back wait for its DS until resolvers have forgotten the

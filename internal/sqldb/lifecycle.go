@@ -197,7 +197,12 @@ func actionColumns(is lifecycle.Registration, a lifecycle.OwnerAction, now time.
 			condition += ` AND nameservers = $6
 			   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = registrations.domain AND m.reference = registrations.reference)`
 		}
-		return "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1"), condition, []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
+		values = []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
+		if a.HadServers != nil {
+			condition += " AND nameservers = $10"
+			values = append(values, strings.Join(a.HadServers, " "))
+		}
+		return "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1"), condition, values
 	}
 	return "locked_at = $6", "", []any{lockedAt(is.Locked, now)}
 }
