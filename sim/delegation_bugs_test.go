@@ -164,3 +164,21 @@ func TestServersAreSetTwiceAtOnce(t *testing.T) {
 	s.wait(100 * time.Hour)
 	s.is("at home", "home", 1)
 }
+
+// A move that is being made is not due for others meanwhile: whoever makes it a second time
+// could come after a newer change of its owner.
+func TestMoveIsMadeOnce(t *testing.T) {
+	notDue := func(s *scripted) fate {
+		return fate{before: func() {
+			if due, err := s.moves.DueMoves(t.Context(), 1); err != nil || len(due) > 0 {
+				t.Errorf("got %v, %v", due, err)
+			}
+		}}
+	}
+	s := openUnsigned(t)
+	s.must(s.to("a", "SetNameservers", notDue(s))) // at once
+	s = openScripted(t)
+	s.must(s.to("a", "SetNameservers", notDue(s))) // after its wait
+	s.wait(26 * time.Hour)
+	s.is("moved", "a", 0)
+}

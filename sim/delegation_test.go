@@ -21,8 +21,9 @@ const (
 
 	signedName    deed.Name = "first.com"
 	signedOrder             = "order-1"
+	advanceMoves            = "advance the move"
 	forcedFor               = 100 * time.Hour // after a forced change resolvers may find the name bogus
-	delegationLen           = 60              // steps of a run
+	delegationLen           = 50              // steps of a run
 )
 
 // foreignDS is that of the key with which all name servers elsewhere sign.
@@ -53,8 +54,9 @@ func (d *delegations) run() {
 	}
 	d.tell("nothing fails any more")
 	d.faulty = false
-	for range 24 * 4 {
-		d.pass(3 * time.Hour)
+	for range 90 {
+		d.now = d.now.Add(3 * time.Hour)
+		d.work()
 	}
 	if d.broken == nil {
 		d.broken = d.rested()
@@ -90,7 +92,7 @@ func (d *delegations) act() {
 func (d *delegations) pass(long time.Duration) {
 	d.tell("%s pass", long)
 	for end := d.now.Add(long); d.now.Before(end) && d.broken == nil; {
-		d.now = d.now.Add(min(end.Sub(d.now), max(time.Minute, long/8)))
+		d.now = d.now.Add(min(end.Sub(d.now), max(time.Minute, long/5)))
 		d.work()
 	}
 }
@@ -146,11 +148,13 @@ func (d *delegations) owners(what string, f func(ctx context.Context) error) (ok
 
 func (d *delegations) delegate() {
 	to := []string{"home", "home", "a", "a", "b"}[d.rng.IntN(5)]
-	force := d.rng.IntN(25) == 0
+	force := d.rng.IntN(25) == 0 && d.nested == 0 // alone: nobody waits for a forced change
 	what := fmt.Sprintf("delegate to %s, forced %t", to, force)
 	d.wanted[to] = true
 	if force {
 		d.forced = d.now.Add(forcedFor)
+		d.nested += 2
+		defer func() { d.nested -= 2 }()
 	}
 	if d.owners(what, func(ctx context.Context) error {
 		return d.service.Delegate(ctx, d.owner, signedName, registration.Delegation{Hosts: places[to], Force: force})
@@ -194,7 +198,12 @@ func (d *delegations) work() {
 		}
 		d.others() // a row is advanced some time after it was due
 		for _, id := range ids {
+			if d.busy[row.what] {
+				continue // it was not due meanwhile
+			}
+			d.busy[row.what] = row.what == advanceMoves
 			_ = d.do(row.what, func(ctx context.Context) error { return row.advance(ctx, id) }) // it is tried again
+			d.busy[row.what] = false
 		}
 		d.noteKeys()
 	}
@@ -243,6 +252,6 @@ func (d *delegations) rested() error {
 func newDelegations(seed uint64, loud bool) (*delegations, error) {
 	d := &delegations{world: &world{now: time.Unix(1_800_000_000, 0).UTC(), rng: rand.New(rand.NewPCG(seed, 2)), faulty: true, ends: map[string]int{}, loud: loud}}
 	d.owner = "0x0000000000000000000000000000000000000001"
-	d.wanted = map[string]bool{"home": true}
+	d.wanted, d.busy = map[string]bool{"home": true}, map[string]bool{}
 	return d, d.open()
 }

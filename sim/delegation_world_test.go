@@ -37,6 +37,7 @@ type delegations struct {
 	parent  history         // the DS there
 	keySets []keySet        // of the zone here
 	locked  bool
+	busy    map[string]bool   // tables whose row is advanced
 	script  map[string][]fate // of the next calls of the registry, by method; only of scripted runs
 }
 
@@ -291,7 +292,7 @@ func (d *delegations) open() (err error) {
 		{"compare the name", func(ctx context.Context) ([]string, error) { return life.Due(ctx, 1) }, life.Advance},
 		{"publish the DS", func(ctx context.Context) ([]string, error) { return ds.Due(ctx, 1) }, ds.Advance},
 		{"roll the key", func(ctx context.Context) ([]string, error) { return keys.Due(ctx, 1) }, keys.Advance},
-		{"advance the move", func(ctx context.Context) ([]string, error) { return d.moves.DueMoves(ctx, 1) }, d.service.AdvanceMove},
+		{advanceMoves, func(ctx context.Context) ([]string, error) { return d.moves.DueMoves(ctx, 1) }, d.service.AdvanceMove},
 	}
 	d.hosts, d.parent = history{{at: d.now, hosts: home}}, history{{at: d.now}}
 	if err = d.sell(); err == nil {

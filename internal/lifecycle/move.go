@@ -30,6 +30,9 @@ type Move struct {
 	Created     time.Time
 }
 
+// AtOnce reports whether the move does not wait, because no cache has a DS of the name.
+func (m Move) AtOnce() bool { return m.EffectiveAt.Equal(m.Created) }
+
 // A MoveStep is the current step of a Move.
 type MoveStep string
 

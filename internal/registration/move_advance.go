@@ -9,8 +9,9 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
-// error the move is due again later, so that it does not delay others.
+// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. Meanwhile
+// and after an error the move is not due, so that no other node takes the same step, and it
+// does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -19,9 +20,12 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
+	if err := s.Moves.DelayMove(ctx, m, s.RegistryNow().Add(registryRetryDelay)); err != nil {
+		return err
+	}
 	err = s.advanceMove(ctx, m)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
-		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the node stops, and another one goes on
+		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, m.EffectiveAt))
 	}
 	return err
 }
@@ -64,15 +68,14 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 	if err != nil {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
-	atOnce := m.EffectiveAt.Equal(m.Created)
-	if len(h.DS) > 0 || atOnce && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
+	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}
 	event := lifecycle.EventDelegated
-	if atOnce {
+	if m.AtOnce() {
 		event = ""
 	}
 	return s.Moves.EndMove(ctx, m, event) // of a name that comes back, it was replaced by the next step

@@ -40,18 +40,25 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 	return m, err
 }
 
+// moveTime is how long who begins a move that does not wait may take to make it, before a
+// worker does.
+const moveTime = time.Minute
+
 // PutMove implements registration.Moves.
 func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		condition := ""
-		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS)}
+		condition, next := "", m.EffectiveAt
+		if m.AtOnce() {
+			next = next.Add(moveTime)
+		}
+		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS), next.Unix()}
 		if over != nil {
 			condition = `
-			 WHERE delegation_moves.step = $10 AND delegation_moves.hosts = $11 AND delegation_moves.effective_at = $12 AND delegation_moves.glue = $13`
+			 WHERE delegation_moves.step = $11 AND delegation_moves.hosts = $12 AND delegation_moves.effective_at = $13 AND delegation_moves.glue = $14`
 			args = append(args, moveKey(*over)[1:]...) // of the same name
 		}
 		stored, err := rowsAffected(tx.ExecContext(ctx, `
-			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8, $9)
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds) VALUES ($1, $2, $3, $4, $5, $6, $10, $7, $8, $9)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
 			       hosts = excluded.hosts, glue = excluded.glue, ds = excluded.ds, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`+condition,
 			args...))
