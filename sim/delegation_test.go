@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"deed.example/deed"
@@ -13,6 +14,24 @@ import (
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
+
+// TestDelegationSimulation runs many seeds in which the owner of a signed name changes its
+// name servers and its DS in any order, its keys are replaced, and it is handed over, at a
+// registry that fails before or after it has done something. After each change at the
+// parent, no resolver may find the name bogus, whatever it has in its cache (see bogus); at
+// the end nothing fails any more, and the name must get what its owner wanted last.
+// SIM_SEED=7 runs that seed alone, and tells what happened in it.
+func TestDelegationSimulation(t *testing.T) {
+	simulateSeeds(t, func(seed uint64, loud bool) (*world, error) {
+		d, err := newDelegations(seed, loud)
+		if err != nil {
+			return &world{}, err
+		}
+		defer d.db.Close() // it is gone with the run
+		d.run()
+		return d.world, d.broken
+	}, []string{"at home", "elsewhere", "signed", "key replaced"}, delegationSeeds)
+}
 
 const (
 	parentDSTTL = 24 * time.Hour // what resolvers keep; the waits are an hour longer, for the registry's delay
