@@ -182,3 +182,16 @@ func TestMoveIsMadeOnce(t *testing.T) {
 	s.wait(26 * time.Hour)
 	s.is("moved", "a", 0)
 }
+
+// A hand-over while a name settles, whose owner wanted others that the registry did not set,
+// does not end the wait for the caches.
+func TestHandOverWhileANameSettles(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.must(s.to("home", ""))
+	s.wait(2 * time.Hour)
+	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
@@ -58,7 +59,31 @@ func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m li
 	case lifecycle.SameServers(h.Nameservers, m.Hosts):
 		return s.executeMove(ctx, r, m)
 	}
-	return s.Moves.EndMove(ctx, m, "")
+	return s.dropMove(ctx, r, m)
+}
+
+// dropMove ends a move that was not made. If it took the place of the last step of a return,
+// that goes on: resolvers may still ask the servers elsewhere.
+func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	events, err := s.Names.Events(ctx, r.Reference)
+	if err != nil {
+		return err
+	}
+	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	var came time.Time
+	for _, e := range events {
+		if e.Type == lifecycle.EventDelegated {
+			came = e.At // the last one
+		}
+	}
+	settles := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, 0)
+	settles.Step, settles.EffectiveAt = lifecycle.MoveSettling, came.Add(s.ParentTTL.NS)
+	if came.IsZero() || !s.RegistryNow().Before(settles.EffectiveAt) {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	return s.Moves.PutMove(ctx, settles, &m, "")
 }
 
 // executeMove changes the name servers at the end of a move, if the registry has no DS. If

@@ -57,7 +57,7 @@ func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m life
 			return err
 		}
 	}
-	return s.Moves.EndMove(ctx, m, "")
+	return s.dropMove(ctx, r, m)
 }
 
 // beginMove begins a move in place of an earlier one, if there is one. A name whose DS no
