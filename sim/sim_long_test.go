@@ -4,3 +4,6 @@ package sim
 
 // usualSeeds is what the long run does.
 const usualSeeds = 600
+
+// delegationSeeds is how many seeds of TestDelegationSimulation it does.
+const delegationSeeds = 5_000

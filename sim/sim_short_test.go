@@ -4,3 +4,6 @@ package sim
 
 // usualSeeds is what fits into every test run.
 const usualSeeds = 60
+
+// delegationSeeds is how many seeds of TestDelegationSimulation do.
+const delegationSeeds = 16

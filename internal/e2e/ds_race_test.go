@@ -48,7 +48,8 @@ func openUnsigned(t *testing.T, s *env) *mover {
 }
 
 // An owner who changes the name servers while the DS of our key is published does not keep
-// that DS: the servers elsewhere have no such key.
+// that DS: the servers elsewhere have no such key. The change waits, because resolvers may
+// have seen the DS.
 func TestOwnerMovesWhileTheDSIsPublished(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		m := openUnsigned(t, s)
@@ -56,7 +57,8 @@ func TestOwnerMovesWhileTheDSIsPublished(t *testing.T) {
 		if err := m.ds.Advance(t.Context(), "first.com"); err != nil {
 			t.Fatal(err)
 		}
-		m.is("moved", m.domain(t, "first.com"), "ns1.example.net", "", 0)
+		m.is("waits", m.domain(t, "first.com"), "ns1.deed.example", "withdrawing", 0)
+		m.is("moved", m.due(25*time.Hour), "ns1.example.net", "", 0)
 	})
 }
 

@@ -28,14 +28,14 @@ func (m *stoppedManager) SetDS(ctx context.Context, name deed.Name, ds []dnssec.
 	return err
 }
 
-// A DS that was set while the owner changed the name servers is removed, also when the node
+// A DS that was set while the owner forced other name servers is removed, also when the node
 // stops then, or the time for the name is used up.
 func TestDSIsRemovedWhenTheNodeStops(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		m := openUnsigned(t, s)
 		ctx, stop := context.WithCancel(t.Context())
 		m.ds.Manager = &stoppedManager{after: stop, Manager: &interruptedManager{
-			Manager: s.registry, before: func() { delegated(t, m.put("nameservers", away)) },
+			Manager: s.registry, before: func() { delegated(t, m.put("nameservers", forced)) },
 		}}
 		if err := m.ds.Advance(ctx, "first.com"); err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestStrayDSIsRemoved(t *testing.T) {
 		m := openUnsigned(t, s)
 		lossy := &lossyManager{Manager: s.registry}
 		m.ds.Manager = &stoppedManager{after: func() { lossy.fail = 1 }, Manager: &interruptedManager{
-			Manager: lossy, before: func() { delegated(t, m.put("nameservers", away)) },
+			Manager: lossy, before: func() { delegated(t, m.put("nameservers", forced)) },
 		}}
 		if err := m.ds.Advance(t.Context(), "first.com"); err == nil {
 			t.Fatal("the DS was removed")

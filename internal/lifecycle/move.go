@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 )
 
 // A Move is a change of the name servers of a name, in steps that wait until the
@@ -22,11 +23,15 @@ type Move struct {
 	Reference   string      // of the registration
 	Wallet      deed.Wallet // the owner who asked for it
 	Step        MoveStep
-	Hosts       []string // the new name servers
-	Glue        Glue     // of those below the name
+	Hosts       []string    // the new name servers
+	Glue        Glue        // of those below the name
+	DS          []dnssec.DS // that was removed for it, and is set again if it is canceled
 	EffectiveAt time.Time
 	Created     time.Time
 }
+
+// AtOnce reports whether the move does not wait, because no cache has a DS of the name.
+func (m Move) AtOnce() bool { return m.EffectiveAt.Equal(m.Created) }
 
 // A MoveStep is the current step of a Move.
 type MoveStep string

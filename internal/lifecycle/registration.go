@@ -26,6 +26,7 @@ type Registration struct {
 	Nameservers    []string
 	Glue           Glue // of the name servers below the name
 	DS             []dnssec.DS
+	DSSeen         time.Time // when the registry may last have had a DS that is not in DS, by its clock
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
 	Cancelling     bool      // a Cancellation is in progress
 
@@ -88,10 +89,17 @@ type OwnerAction struct {
 
 	// HadDS is the DS of the name before an ActionNameservers.
 	HadDS []dnssec.DS
+
+	// HadServers are the name servers before an ActionNameservers; nil if any may have been.
+	HadServers []string
+
+	// OnlyDS means that an ActionNameservers leaves the name servers as they are: it fails
+	// with ErrConcurrentAction when they were changed, or are about to be.
+	OnlyDS bool
 }
 
 // ErrConcurrentAction means that the owner acted on the name between two steps of
-// a handover, or that its DS was published while its name servers were changed.
+// a handover, or that its DS or name servers were changed while the other was.
 var ErrConcurrentAction = errors.New("the owner changed the name concurrently")
 
 // An ActionKind is the kind of an OwnerAction.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +19,8 @@ type Moves interface {
 	Move(ctx context.Context, name deed.Name) (lifecycle.Move, error)
 
 	// PutMove stores a move in place of an earlier one of the name, with an event
-	// unless that is "". With over, it does nothing if the name has another move than
+	// unless that is "": with EventDSWithdrawn, resolvers may have a DS in their caches since
+	// then. With over, it does nothing if the name has another move than
 	// that by now.
 	PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error
 
@@ -47,7 +47,8 @@ type Delegation struct {
 
 // Delegate delegates the name to these servers. A name with a DS that the new servers
 // do not match waits: first the DS is removed, and the servers change when it has
-// left all caches. So does one whose DS was removed for a move that was canceled. It
+// left all caches. So does one whose DS was removed since, by whomever. If the
+// registry does not answer, a change from our servers or to them is made later. It
 // fails with CodeValidation, before anything is changed, when a server below the name
 // itself has no addresses, or its registrar cannot publish them.
 func (s *Service) Delegate(ctx context.Context, who deed.Wallet, name deed.Name, d Delegation) error {
@@ -80,35 +81,18 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 	if err != nil {
 		return err
 	}
-	waits := pending != nil && pending.Step == lifecycle.MoveWithdrawing
-	sameHosts, sameGlue := lifecycle.SameServers(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
-	switch {
-	case !d.Force && pending != nil && !waits && sameHosts && sameGlue:
-		return nil // it has them, and waits until its DS can be published
-	case !d.Force && pending != nil && !waits && sameHosts:
-		return s.changeServers(ctx, r, d) // only their addresses change
-	case !d.Force && waits && sameHosts && sameGlue && lifecycle.SameServers(d.Hosts, pending.Hosts):
-		return nil // the registry has changed them without an answer, and the move goes on
-	case !d.Force && waits && sameHosts && sameGlue:
-		return s.Moves.EndMove(ctx, *pending, "") // the DS is published again
-	case !d.Force && waits && !sameHosts:
-		pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, who
-		return s.Moves.PutMove(ctx, *pending, nil, "")
-	case !d.Force && s.Moves != nil && s.crosses(r.Nameservers, d.Hosts):
-		cached, err := s.hasCachedDS(ctx, r)
-		if err != nil {
-			return err
+	if d.Force || s.Moves == nil {
+		if pending != nil {
+			if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
+				return err
+			}
 		}
-		if cached {
-			return s.withdrawDS(ctx, r, d)
-		}
+		return s.changeServers(ctx, r, d)
 	}
 	if pending != nil {
-		if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
-			return err
-		}
+		return s.redirect(ctx, r, d, *pending)
 	}
-	return s.changeServers(ctx, r, d)
+	return s.move(ctx, r, d)
 }
 
 // checkGlue fails when a server below the name itself, which resolvers cannot find
@@ -174,16 +158,9 @@ func (s *Service) crosses(from, to []string) bool {
 }
 
 // hasCachedDS reports whether resolvers may have a DS of the name in their caches: it has
-// one, or had one of ours until a move removed it that was canceled since.
-func (s *Service) hasCachedDS(ctx context.Context, r lifecycle.Registration) (bool, error) {
-	if len(r.DS) > 0 || !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
-		return len(r.DS) > 0, nil
-	}
-	events, err := s.Names.Events(ctx, r.Reference)
-	expired := s.RegistryNow().Add(-s.ParentTTL.DS)
-	return slices.ContainsFunc(events, func(e lifecycle.Event) bool {
-		return e.Type == lifecycle.EventDSWithdrawn && e.At.After(expired)
-	}), err
+// one, or had one until a move removed it, or its owner, or the registry.
+func (s *Service) hasCachedDS(r lifecycle.Registration) bool {
+	return len(r.DS) > 0 || r.DSSeen.After(s.RegistryNow().Add(-s.ParentTTL.DS))
 }
 
 // pendingMove returns the move of the registration, or nil.
@@ -201,10 +178,9 @@ func (s *Service) pendingMove(ctx context.Context, r lifecycle.Registration) (*l
 // withdrawDS removes the DS and has the servers change when it has left all caches.
 // The move is stored first: after a crash, AdvanceMove removes the DS.
 func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	now := s.RegistryNow().UTC().Truncate(time.Second)
-	m := lifecycle.Move{
-		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveWithdrawing, Hosts: d.Hosts, Glue: d.Glue,
-		EffectiveAt: now.Add(s.ParentTTL.DS), Created: now,
+	m := s.newMove(r, d, s.ParentTTL.DS)
+	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) { // that of our keys is published again in any case
+		m.DS = r.DS
 	}
 	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
 		return err
@@ -217,54 +193,45 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 	return s.recordAction(ctx, r, a)
 }
 
-// changeServers changes the name servers at once. Unless that is forced, the DS of a
-// name that comes back is not published before resolvers have forgotten the old
-// servers: this is stored before the registry changes them.
+// changeServers changes the name servers at once.
 func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d Delegation) error {
 	return s.changeServersOf(ctx, r, d, nil)
 }
 
-// changeServersOf is changeServers. If the change is that of a move, which keeps the DS from
-// being published until it ends, the next step is stored when the registry has changed the
-// servers: if it does not, the move goes on. If it has changed them without an answer, the
-// name may have been compared since, and have our servers already: it waits all the same.
+// changeServersOf is changeServers. If the change is that of a move, the DS of a name that
+// comes back is not published before resolvers have forgotten the old servers. This next step
+// is stored when the registry has changed the servers: if it does not, the move goes on, which
+// keeps the DS from being published until it ends. If the registry has changed them without an
+// answer, the name may have been compared since, and have our servers already: it waits all
+// the same.
 func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
-	crossing, hadDS := s.crosses(r.Nameservers, d.Hosts), r.DS
-	if len(r.DS) > 0 && crossing {
+	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
+	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 		}
 		r.DS = nil
-	}
-	comesBack := (crossing || of != nil) && !d.Force && s.Moves != nil && lifecycle.SameServers(d.Hosts, s.Nameservers)
-	if comesBack && of == nil {
-		if err := s.settle(ctx, r, d, nil); err != nil {
-			return err
-		}
 	}
 	had := r.Glue
 	r.Nameservers, r.Glue = d.Hosts, d.Glue
 	if err := s.setServers(ctx, r, had); err != nil {
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
-	if comesBack && of != nil {
-		if err := s.settle(ctx, r, d, of); err != nil {
+	if of != nil && lifecycle.SameServers(d.Hosts, s.Nameservers) {
+		if err := s.settle(ctx, r, d, *of); err != nil {
 			return err
 		}
 	}
-	detail := strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
-	return s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: detail, HadDS: hadDS})
+	a.Detail = strings.TrimSpace(strings.Join(d.Hosts, " ") + " " + d.Glue.String())
+	return s.recordAction(ctx, r, a)
 }
 
 // settle has a name that comes back wait for its DS until resolvers have forgotten the
-// old servers. If this is the next step of a move that the owner has replaced meanwhile, the
-// newer move goes on instead.
-func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
-	now := s.RegistryNow().UTC().Truncate(time.Second)
-	return s.Moves.PutMove(ctx, lifecycle.Move{
-		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveSettling, Hosts: d.Hosts, Glue: d.Glue,
-		EffectiveAt: now.Add(s.ParentTTL.NS), Created: now,
-	}, of, lifecycle.EventDelegated)
+// old servers: the next step of a move, unless the owner has replaced that meanwhile.
+func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation, of lifecycle.Move) error {
+	m := s.newMove(r, d, s.ParentTTL.NS)
+	m.Step = lifecycle.MoveSettling
+	return s.Moves.PutMove(ctx, m, &of, lifecycle.EventDelegated)
 }
 
 // SetDS sets the DS of a name whose zone is served elsewhere.
@@ -286,10 +253,29 @@ func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, ds
 	case pending != nil:
 		return deed.Invalid("ds", "the name servers of %s change at %s: set the DS after that", name, pending.EffectiveAt.Format(time.RFC3339))
 	}
-	if err := s.Manager.SetDS(ctx, name, ds); err != nil {
-		return fmt.Errorf("set the DS of %s: %w", name, err)
-	}
-	a := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: r.DS}
+	return s.publishDS(ctx, r, ds)
+}
+
+// publishDS stores the DS, and sets it at the registry. It is stored first, so that a change
+// of the name servers meanwhile waits for the caches.
+func (s *Service) publishDS(ctx context.Context, r lifecycle.Registration, ds []dnssec.DS) error {
+	had := r.DS
 	r.DS = ds
-	return s.recordAction(ctx, r, a)
+	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: had, OnlyDS: true}
+	if err := s.Names.RecordAction(ctx, r, a); err != nil {
+		return err
+	}
+	if err := s.Manager.SetDS(ctx, r.Name, ds); err != nil {
+		err = fmt.Errorf("set the DS of %s: %w", r.Name, err)
+		if decided(err) { // else a comparison with the registry tells whether it has the DS
+			r.DS, a.HadDS, a.Detail = had, ds, fmt.Sprintf("DS refused: %v", ds)
+			err = errors.Join(err, s.Names.RecordAction(context.WithoutCancel(ctx), r, a))
+		}
+		return err
+	}
+	is, err := s.Names.Registration(ctx, r.Name)
+	if err == nil && is.Owner == r.Owner && !dnssec.SameDS(is.DS, ds) {
+		return lifecycle.ErrConcurrentAction // it was changed or compared meanwhile
+	}
+	return err
 }

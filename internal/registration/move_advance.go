@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 )
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. After an
-// error the move is due again later, so that it does not delay others.
+// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. Meanwhile
+// and after an error the move is not due, so that no other node takes the same step, and it
+// does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -19,9 +21,12 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
+	if err := s.Moves.DelayMove(ctx, m, s.RegistryNow().Add(registryRetryDelay)); err != nil {
+		return err
+	}
 	err = s.advanceMove(ctx, m)
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) { // else the node stops
-		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, s.RegistryNow().Add(registryRetryDelay)))
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the node stops, and another one goes on
+		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, m.EffectiveAt))
 	}
 	return err
 }
@@ -29,22 +34,74 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 	r, err := s.Names.Registration(ctx, m.Name)
 	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && (r.Reference != m.Reference || r.Owner != m.Wallet):
-		return s.Moves.EndMove(ctx, m, "") // the name ended, or its new owner decides
+	case deed.CodeOf(err) == deed.CodeNotFound || err == nil && r.Reference != m.Reference:
+		return s.Moves.EndMove(ctx, m, "") // the name ended
 	case err != nil:
 		return err
+	case r.Owner != m.Wallet:
+		return s.cancelMove(ctx, r, m)
 	case m.Step == lifecycle.MoveSettling:
 		return s.Moves.EndMove(ctx, m, "")
 	}
+	return s.executeMove(ctx, r, m)
+}
+
+// cancelMove ends the move of a former owner: the new one decides. One that the registry has
+// made without an answer goes on, because a name that came back waits for the caches.
+func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	if m.Step == lifecycle.MoveSettling {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	h, err := s.Manager.Holding(ctx, m.Name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the name servers of %s: %w", m.Name, err)
+	case lifecycle.SameServers(h.Nameservers, m.Hosts):
+		return s.executeMove(ctx, r, m)
+	}
+	return s.dropMove(ctx, r, m)
+}
+
+// dropMove ends a move that was not made. If it took the place of the last step of a return,
+// that goes on: resolvers may still ask the servers elsewhere.
+func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	events, err := s.Names.Events(ctx, r.Reference)
+	if err != nil {
+		return err
+	}
+	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	var came time.Time
+	for _, e := range events {
+		if e.Type == lifecycle.EventDelegated {
+			came = e.At // the last one
+		}
+	}
+	settles := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, 0)
+	settles.Step, settles.EffectiveAt = lifecycle.MoveSettling, came.Add(s.ParentTTL.NS)
+	if came.IsZero() || !s.RegistryNow().Before(settles.EffectiveAt) {
+		return s.Moves.EndMove(ctx, m, "")
+	}
+	return s.Moves.PutMove(ctx, settles, &m, "")
+}
+
+// executeMove changes the name servers at the end of a move, if the registry has no DS. If
+// the move did not wait, no cache may have one, either.
+func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
 	h, err := s.Manager.Holding(ctx, m.Name)
 	if err != nil {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
-	if len(h.DS) > 0 { // it crashed before the DS was removed
+	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
 		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}
-	return s.Moves.EndMove(ctx, m, lifecycle.EventDelegated) // of a name that comes back, it was replaced by the next step
+	event := lifecycle.EventDelegated
+	if m.AtOnce() {
+		event = ""
+	}
+	return s.Moves.EndMove(ctx, m, event) // of a name that comes back, it was replaced by the next step
 }

@@ -75,7 +75,7 @@ func (s Zones) DueKeyRolls(ctx context.Context, limit int) ([]string, error) {
 
 // DelayKeyRoll implements zone.KeyRolls.
 func (s Zones) DelayKeyRoll(ctx context.Context, r lifecycle.KeyRoll, until time.Time) error {
-	return s.updateRoll(ctx, r, 0, until)
+	return s.updateRoll(ctx, r, unixOrZero(r.EffectiveAt), until)
 }
 
 // StartKeyWait implements zone.KeyRolls.

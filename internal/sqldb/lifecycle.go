@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 		}
 		written, err = rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
-			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24
+			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24,
+			       `+dsSeen("$5", "$4", "$25")+`
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
 			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
@@ -30,7 +32,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
 			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String(),
 			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline),
-			unixOrZero(is.Compared)))
+			unixOrZero(is.Compared), now.Unix()))
 		if err != nil || !written {
 			return err
 		}
@@ -90,9 +92,23 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed
 // registry: of two concurrent actions, it may have applied them in the other order.
 const compareDelay = time.Minute
 
-// RecordAction implements registration.Names. It writes only the columns that the
-// action changes, since others may have changed concurrently.
+// RecordAction implements registration.Names. An action that is not stored may have been
+// done at the registry: the name is compared soon.
 func (s Registrations) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
+	err := s.recordAction(ctx, is, a)
+	if !errors.Is(err, lifecycle.ErrConcurrentAction) {
+		return err
+	}
+	return errors.Join(err, s.DB.tx(context.WithoutCancel(ctx), func(ctx context.Context, tx *Tx) error {
+		soon := s.Now().Add(compareDelay).Unix()
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = $1 WHERE domain = $2 AND reference = $3 AND next_at > $1`, soon, is.Name, is.Reference)
+		return err
+	}))
+}
+
+// recordAction stores the action. It writes only the columns that it changes, since others
+// may have changed concurrently.
+func (s Registrations) recordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		columns, condition, values := actionColumns(is, a, now)
@@ -176,7 +192,17 @@ func actionColumns(is lifecycle.Registration, a lifecycle.OwnerAction, now time.
 	case lifecycle.ActionHandover:
 		return "owner = $6, locked_at = $7", "", []any{is.Owner, lockedAt(is.Locked, now)}
 	case lifecycle.ActionNameservers:
-		return "nameservers = $6, ds = $7, glue = $8", " AND ds = $9", []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
+		condition = " AND ds = $9"
+		if a.OnlyDS {
+			condition += ` AND nameservers = $6
+			   AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = registrations.domain AND m.reference = registrations.reference)`
+		}
+		values = []any{strings.Join(is.Nameservers, " "), dsColumn(is.DS), is.Glue.String(), dsColumn(a.HadDS)}
+		if a.HadServers != nil {
+			condition += " AND nameservers = $10"
+			values = append(values, strings.Join(a.HadServers, " "))
+		}
+		return "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1"), condition, values
 	}
 	return "locked_at = $6", "", []any{lockedAt(is.Locked, now)}
 }

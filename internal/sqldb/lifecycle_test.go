@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
@@ -78,6 +79,30 @@ func TestConcurrentActions(t *testing.T) {
 		s.clock = s.clock.Add(time.Minute)
 		if due, err := s.names.DueNames(t.Context(), "", 10); err != nil || !slices.Contains(due, "first.com") {
 			t.Errorf("it is not compared with the registry: %v, %v", due, err)
+		}
+	})
+}
+
+// An action that is not stored, because the DS was changed meanwhile, may have been done at
+// the registry: the name is compared soon.
+func TestRefusedActionIsCompared(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		s.sell(t, "first.com")
+		was, err := s.names.Registration(t.Context(), "first.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written, err := s.names.UpdateRegistration(t.Context(), was, was, nil, s.clock.Add(24*time.Hour)); err != nil || !written {
+			t.Fatal(written, err)
+		}
+		stale := lifecycle.OwnerAction{Wallet: was.Owner, Kind: lifecycle.ActionNameservers, HadDS: []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "ab"}}}
+		if err := s.names.RecordAction(t.Context(), was, stale); !errors.Is(err, lifecycle.ErrConcurrentAction) {
+			t.Fatal(err)
+		}
+		s.clock = s.clock.Add(time.Minute)
+		if due, err := s.names.DueNames(t.Context(), "", 10); err != nil || !slices.Contains(due, "first.com") {
+			t.Errorf("got %v, %v", due, err)
 		}
 	})
 }

@@ -21,11 +21,11 @@ type Moves struct {
 func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	var hosts, glue string
+	var hosts, glue, ds string
 	var effective, created int64
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT domain, reference, wallet, step, hosts, glue, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
-		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &glue, &effective, &created)
+		SELECT domain, reference, wallet, step, hosts, glue, ds, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
+		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &glue, &ds, &effective, &created)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, deed.Errorf(deed.CodeNotFound, "the name servers of %s are not being changed", name)
 	}
@@ -33,30 +33,58 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 		return m, err
 	}
 	m.Hosts, m.EffectiveAt, m.Created = strings.Fields(hosts), time.Unix(effective, 0).UTC(), time.Unix(created, 0).UTC()
+	if m.DS, err = scanDS(ds); err != nil {
+		return m, err
+	}
 	m.Glue, err = lifecycle.ParseGlue(glue)
 	return m, err
 }
 
+// moveTime is how long who begins a move that does not wait may take to make it, before a
+// worker does.
+const moveTime = time.Minute
+
 // PutMove implements registration.Moves.
 func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		condition := ""
-		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String()}
+		condition, next := "", m.EffectiveAt
+		if m.AtOnce() {
+			next = next.Add(moveTime)
+		}
+		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS), next.Unix()}
 		if over != nil {
 			condition = `
-			 WHERE delegation_moves.step = $9 AND delegation_moves.hosts = $10 AND delegation_moves.effective_at = $11 AND delegation_moves.glue = $12`
+			 WHERE delegation_moves.step = $11 AND delegation_moves.hosts = $12 AND delegation_moves.effective_at = $13 AND delegation_moves.glue = $14`
 			args = append(args, moveKey(*over)[1:]...) // of the same name
 		}
 		stored, err := rowsAffected(tx.ExecContext(ctx, `
-			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue) VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds) VALUES ($1, $2, $3, $4, $5, $6, $10, $7, $8, $9)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
-			       hosts = excluded.hosts, glue = excluded.glue, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`+condition,
+			       hosts = excluded.hosts, glue = excluded.glue, ds = excluded.ds, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`+condition,
 			args...))
 		if err != nil || !stored {
 			return err
 		}
+		if err := s.expectChange(ctx, tx, m, event); err != nil {
+			return err
+		}
 		return s.addMoveEvent(ctx, tx, m, event)
 	})
+}
+
+// expectChange has the name compared with its registry soon, whose answer may be lost, and
+// stores that its DS is removed now.
+func (s Moves) expectChange(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {
+	now := s.Now()
+	seen := int64(0)
+	if event == lifecycle.EventDSWithdrawn {
+		seen = now.Unix()
+	}
+	_, err := tx.ExecContext(ctx, `
+		UPDATE registrations SET next_at = CASE WHEN next_at > $1 THEN $1 ELSE next_at END, ds_seen_at = CASE WHEN $2 > ds_seen_at THEN $2 ELSE ds_seen_at END
+		 WHERE domain = $3 AND reference = $4`,
+		now.Add(compareDelay).Unix(), seen, m.Name, m.Reference)
+	return err
 }
 
 // EndMove implements registration.Moves. A move that was replaced meanwhile stays.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -99,10 +100,24 @@ func dsColumn(ds []dnssec.DS) string {
 	return string(text)
 }
 
+// scanDS reads what dsColumn has written.
+func scanDS(column string) (ds []dnssec.DS, err error) {
+	if column != "" {
+		err = json.Unmarshal([]byte(column), &ds)
+	}
+	return ds, err
+}
+
+// dsSeen sets ds_seen_at in an update that sets ds, if that removes a DS. A DS that goes with
+// the name servers that have its key is not one that resolvers would miss.
+func dsSeen(ds, nameservers, now string) string {
+	return fmt.Sprintf(`ds_seen_at = CASE WHEN ds <> '' AND ds <> %s AND nameservers = %s THEN %s ELSE ds_seen_at END`, ds, nameservers, now)
+}
+
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at, ds_seen_at
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -112,23 +127,22 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked, cancelling sql.NullInt64
 	var nameservers, ds, glue, statuses, verify string
-	var since, verifyBy, compared int64
+	var since, verifyBy, compared, seen int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
 		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling,
-		&r.Registry.ROID, &verify, &verifyBy, &compared)
+		&r.Registry.ROID, &verify, &verifyBy, &compared, &seen)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Expires, r.Updated, r.Compared = timeOrZero(created), timeOrZero(expires), timeOrZero(updated), timeOrZero(compared)
+	r.DSSeen = timeOrZero(seen)
 	r.Locked, r.Nameservers, r.Cancelling = locked.Valid, strings.Fields(nameservers), cancelling.Valid
 	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
 	r.Registry.Verification = lifecycle.Verification{Claims: strings.Fields(verify), Deadline: timeOrZero(verifyBy)}
 	if r.Glue, err = lifecycle.ParseGlue(glue); err != nil {
 		return r, err
 	}
-	if ds != "" {
-		err = json.Unmarshal([]byte(ds), &r.DS)
-	}
+	r.DS, err = scanDS(ds)
 	return r, err
 }
 
@@ -213,7 +227,7 @@ func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registrat
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at,
-		       r.roid, r.verify, r.verify_by, r.compared_at, p.tx_hash
+		       r.roid, r.verify, r.verify_by, r.compared_at, r.ds_seen_at, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {

@@ -69,7 +69,9 @@ func (s Zones) setDS(ctx context.Context, name deed.Name, ds []dnssec.DS, condit
 		if stored = err == nil && condition(r); !stored {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `UPDATE registrations SET ds = $1 WHERE domain = $2`, dsColumn(ds), name)
+		_, err = tx.ExecContext(ctx, `
+			UPDATE registrations SET ds = $1, next_at = CASE WHEN next_at > $2 THEN $2 ELSE next_at END WHERE domain = $3`,
+			dsColumn(ds), s.signatureTime().Add(compareDelay).Unix(), name)
 		return err
 	})
 	return stored, err

@@ -25,8 +25,9 @@ type Delegations interface {
 	// SetDSWait stores it.
 	SetDSWait(ctx context.Context, name deed.Name, w DSWait) error
 
-	// StoreDS stores the DS records that the registry publishes now. It stores nothing
-	// when the name servers of the name were changed meanwhile, or are about to be.
+	// StoreDS stores the DS records that the registry publishes now, or is about to. It
+	// stores nothing when the name servers of the name were changed meanwhile, or are about
+	// to be. The name is compared with its registry soon.
 	StoreDS(ctx context.Context, name deed.Name, servers []string, ds []dnssec.DS) (stored bool, err error)
 
 	// ReplaceDS stores the DS records in place of others. It stores nothing when the name has
@@ -108,10 +109,22 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 	if err != nil || !lifecycle.SameServers(h.Nameservers, c.Servers) {
 		return err // delegated to other servers, which sign with other keys
 	}
+	return c.publish(ctx, name, ds, w.refused(now))
+}
+
+// publish stores the DS, and sets it at the registry. It is stored first, so that the owner
+// who changes the name servers meanwhile waits for the caches. If there is no answer, a
+// comparison with the registry tells whether it has the DS.
+func (c *DSUpdater) publish(ctx context.Context, name deed.Name, ds []dnssec.DS, refused DSWait) error {
+	if stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds); err != nil || !stored {
+		return err
+	}
 	if err := c.Manager.SetDS(ctx, name, ds); err != nil {
 		var stored error
 		if deed.CodeOf(err) != deed.CodeUnavailable {
-			stored = c.Names.SetDSWait(ctx, name, w.refused(now))
+			ctx = context.WithoutCancel(ctx)
+			_, stored = c.Names.ReplaceDS(ctx, name, ds, nil)
+			stored = errors.Join(stored, c.Names.SetDSWait(ctx, name, refused))
 		}
 		return errors.Join(fmt.Errorf("set the DS of %s at the registry: %w", name, err), stored)
 	}
@@ -122,7 +135,7 @@ func (c *DSUpdater) Advance(ctx context.Context, id string) error {
 // own: if the DS were neither stored nor removed, it could stay where no key matches it.
 const storeDSTimeout = 10 * time.Second
 
-// store stores the DS that the registry has now, or removes it again if the owner has
+// store stores again the DS that the registry has now, or removes it again if the owner has
 // changed the name servers meanwhile.
 func (c *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeDSTimeout)

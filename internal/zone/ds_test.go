@@ -26,6 +26,14 @@ func (w *waitStore) SetDSWait(_ context.Context, _ deed.Name, wait zone.DSWait) 
 	return nil
 }
 
+func (w *waitStore) StoreDS(context.Context, deed.Name, []string, []dnssec.DS) (bool, error) {
+	return true, nil
+}
+
+func (w *waitStore) ReplaceDS(context.Context, deed.Name, []dnssec.DS, []dnssec.DS) (bool, error) {
+	return true, nil
+}
+
 // A refusingManager fails to set a DS.
 type refusingManager struct {
 	registrar.Manager

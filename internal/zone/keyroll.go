@@ -2,6 +2,7 @@ package zone
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -21,7 +22,7 @@ type KeyRolls interface {
 	// DueKeyRolls returns zones that are due for Advance.
 	DueKeyRolls(ctx context.Context, limit int) ([]string, error)
 
-	// DelayKeyRoll sets when the step is looked at again.
+	// DelayKeyRoll sets when the step is looked at again. A wait that has begun goes on.
 	DelayKeyRoll(ctx context.Context, r lifecycle.KeyRoll, until time.Time) error
 
 	// StartKeyWait sets when the step ends.
@@ -85,9 +86,19 @@ func (k *KeyRoller) beginWait(ctx context.Context, r lifecycle.KeyRoll) error {
 	if r.Step == lifecycle.KeyIntroducing {
 		return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(dnssec.KeyTTL))
 	}
-	if _, err := k.replaceDS(ctx, r); err != nil {
-		return err
+	if err := k.replaceDS(ctx, r, func() error { return nil }); err != nil {
+		return k.delay(ctx, r, err)
 	}
+	return k.startDSWait(ctx, r)
+}
+
+// delay returns err, after which the step is tried again later, not at once.
+func (k *KeyRoller) delay(ctx context.Context, r lifecycle.KeyRoll, err error) error {
+	return errors.Join(err, k.Rolls.DelayKeyRoll(context.WithoutCancel(ctx), r, k.Now().Add(registryRetryInterval)))
+}
+
+// startDSWait waits until no resolver has the old DS, or signatures by the old key.
+func (k *KeyRoller) startDSWait(ctx context.Context, r lifecycle.KeyRoll) error {
 	return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(k.oldDataTTL()))
 }
 
@@ -97,53 +108,55 @@ func (k *KeyRoller) oldDataTTL() time.Duration {
 }
 
 // finish removes the old key. If the DS of the old key was set meanwhile, by a call that
-// began before the roll, it waits again.
+// began before the roll, it waits again. This is stored before the DS is replaced: the answer
+// may be lost, and the next look finds the DS of the new key.
 func (k *KeyRoller) finish(ctx context.Context, r lifecycle.KeyRoll) error {
-	replaced, err := k.replaceDS(ctx, r)
-	if err != nil {
+	waits := false
+	err := k.replaceDS(ctx, r, func() error {
+		waits = true
+		return k.startDSWait(ctx, r)
+	})
+	switch {
+	case waits:
 		return err
-	}
-	if replaced {
-		return k.Rolls.StartKeyWait(ctx, r, k.Now().Add(k.oldDataTTL()))
+	case err != nil:
+		return k.delay(ctx, r, err)
 	}
 	return k.Rolls.NextKeyStep(ctx, r)
 }
 
-// replaceDS replaces the DS at the registry by that of the new key, and reports whether
-// it was another one. A name without a DS gets it after the roll, and the DS of a name
+// replaceDS replaces the DS at the registry by that of the new key. It calls before if it was
+// another one. A name without a DS gets it after the roll, and the DS of a name
 // that is served elsewhere belongs to the keys there, unless it is one of ours: a name may
 // have other servers than those of today's configuration, and be ours.
-func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll) (replaced bool, err error) {
-	defer func() {
-		if err != nil {
-			// The error is returned; without the delay it would be retried at once.
-			_ = k.Rolls.DelayKeyRoll(context.WithoutCancel(ctx), r, k.Now().Add(registryRetryInterval))
-		}
-	}()
+func (k *KeyRoller) replaceDS(ctx context.Context, r lifecycle.KeyRoll, before func() error) error {
 	ds, old, err := k.DS(ctx, r.Name)
 	if err != nil {
-		return false, fmt.Errorf("derive the DS of %s: %w", r.Name, err)
+		return fmt.Errorf("derive the DS of %s: %w", r.Name, err)
 	}
 	h, err := k.Manager.Holding(ctx, r.Name)
 	if err != nil {
-		return false, fmt.Errorf("read the DS of %s: %w", r.Name, err)
+		return fmt.Errorf("read the DS of %s: %w", r.Name, err)
 	}
 	if len(h.DS) == 0 {
-		return false, nil
+		return nil
 	}
 	ours := slices.Concat(ds, old)
 	if !lifecycle.SameServers(h.Nameservers, k.Servers) {
 		if !dnssec.AnyDS(h.DS, ours) {
-			return false, nil
+			return nil
 		}
 		ds = slices.Concat(dnssec.WithoutDS(h.DS, ours), ds) // others may serve it, too, with their own keys
 	}
-	if replaced = !dnssec.SameDS(h.DS, ds); replaced {
+	if !dnssec.SameDS(h.DS, ds) {
+		if err := before(); err != nil {
+			return err
+		}
 		if err := k.Manager.SetDS(ctx, r.Name, ds); err != nil {
-			return false, fmt.Errorf("set the DS of %s at the registry: %w", r.Name, err)
+			return fmt.Errorf("set the DS of %s at the registry: %w", r.Name, err)
 		}
 	}
-	return replaced, k.store(ctx, r.Name, slices.Concat(h.DS, ours), ours, ds)
+	return k.store(ctx, r.Name, slices.Concat(h.DS, ours), ours, ds)
 }
 
 // store stores the DS that the registry has now in place of others, or removes ours if the

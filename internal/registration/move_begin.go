@@ -1,0 +1,95 @@
+package registration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"deed.example/deed/internal/lifecycle"
+)
+
+// move changes the name servers of a name that has no move. If the keys change with them,
+// this is stored before the registry is asked: until it is known which servers the name has,
+// its DS is not published.
+func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegation) error {
+	if !s.crosses(r.Nameservers, d.Hosts) {
+		return s.changeServers(ctx, r, d)
+	}
+	return s.beginMove(ctx, r, d, nil)
+}
+
+// redirect changes the name servers of a name that has a move.
+func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Delegation, pending lifecycle.Move) error {
+	waits := pending.Step == lifecycle.MoveWithdrawing
+	sameHosts, sameGlue := lifecycle.SameServers(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
+	again := lifecycle.SameServers(d.Hosts, pending.Hosts)
+	due := !s.RegistryNow().Before(pending.EffectiveAt) // the registry may have changed the servers without an answer
+	switch {
+	case again && sameHosts && sameGlue:
+		return nil // it settles; or the registry has changed them without an answer, and the move goes on
+	case !waits && again && sameHosts:
+		return s.changeServers(ctx, r, d) // only their addresses change
+	case !waits:
+		return s.beginMove(ctx, r, d, &pending)
+	case sameHosts && sameGlue && !due:
+		return s.undoMove(ctx, r, pending)
+	case sameHosts && !due:
+		if err := s.Moves.EndMove(ctx, pending, ""); err != nil {
+			return err
+		}
+		return s.changeServers(ctx, r, d)
+	}
+	pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, r.Owner
+	return s.Moves.PutMove(ctx, pending, nil, "")
+}
+
+// undoMove cancels a move before the servers have changed. Our DS is published again when it has
+// ended; that of other keys is set again before, so that it is not lost if this fails.
+func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
+	if len(m.DS) > 0 {
+		if err := s.Manager.SetDS(ctx, r.Name, m.DS); err != nil {
+			return fmt.Errorf("set the DS of %s again: %w", r.Name, err)
+		}
+		a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set again: %v", m.DS), HadDS: r.DS}
+		r.DS = m.DS
+		if err := s.recordAction(ctx, r, a); err != nil {
+			return err
+		}
+	}
+	return s.dropMove(ctx, r, m)
+}
+
+// beginMove begins a move in place of an earlier one, if there is one. A name whose DS no
+// resolver has moves at once; if the registry does not answer, it moves when it does. If the
+// registry refuses the servers, everything is as it was.
+func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Delegation, earlier *lifecycle.Move) error {
+	if s.hasCachedDS(r) {
+		return s.withdrawDS(ctx, r, d)
+	}
+	m := s.newMove(r, d, 0)
+	if err := s.Moves.PutMove(ctx, m, nil, ""); err != nil {
+		return err
+	}
+	// Who publishes a DS has stored that before, and it is read here, or finds the move.
+	r, err := s.owned(ctx, r.Owner, r.Name)
+	if err == nil {
+		err = s.executeMove(ctx, r, m)
+	}
+	switch {
+	case err == nil || !decided(err):
+		return err
+	case earlier != nil:
+		return errors.Join(err, s.Moves.PutMove(ctx, *earlier, &m, ""))
+	}
+	return errors.Join(err, s.Moves.EndMove(ctx, m, ""))
+}
+
+// newMove returns a move to other servers that waits for so long.
+func (s *Service) newMove(r lifecycle.Registration, d Delegation, wait time.Duration) lifecycle.Move {
+	now := s.RegistryNow().UTC().Truncate(time.Second)
+	return lifecycle.Move{
+		Name: r.Name, Reference: r.Reference, Wallet: r.Owner, Step: lifecycle.MoveWithdrawing, Hosts: d.Hosts, Glue: d.Glue,
+		EffectiveAt: now.Add(wait), Created: now,
+	}
+}

@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registration"
+)
+
+// A scripted run of the world of TestDelegationSimulation, in which only that fails what the
+// test says.
+type scripted struct {
+	*delegations
+	t *testing.T
+}
+
+// openScripted returns a name that is at home and signed.
+func openScripted(t *testing.T) *scripted {
+	t.Helper()
+	s := openUnsigned(t)
+	s.wait(time.Minute)
+	s.is("published", "home", 1)
+	s.wait(30 * time.Hour)
+	return s
+}
+
+// openUnsigned returns a name that is at home and has no DS yet.
+func openUnsigned(t *testing.T) *scripted {
+	t.Helper()
+	d, err := newDelegations(1, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.faulty, d.script = false, map[string][]fate{}
+	t.Cleanup(func() {
+		if d.broken != nil {
+			t.Error(d.broken)
+		}
+		if t.Failed() {
+			for _, line := range d.trace {
+				t.Log(line)
+			}
+		}
+		_ = d.db.Close() // it is not used after the test
+	})
+	return &scripted{d, t}
+}
+
+// to delegates the name, with the fate of the next calls of a method of the registry.
+func (s *scripted) to(place string, method string, fates ...fate) error {
+	if method != "" {
+		s.script[method] = fates
+	}
+	return s.do("delegate to "+place, func(ctx context.Context) error {
+		return s.service.Delegate(ctx, s.owner, signedName, registration.Delegation{Hosts: places[place]})
+	})
+}
+
+// put sets the DS.
+func (s *scripted) put(ds ...dnssec.DS) error {
+	return s.do("put a DS", func(ctx context.Context) error { return s.service.SetDS(ctx, s.owner, signedName, ds) })
+}
+
+// wait lets time pass, while the workers work.
+func (s *scripted) wait(d time.Duration) {
+	for end := s.now.Add(d); s.now.Before(end); {
+		s.now = s.now.Add(min(max(5*time.Minute, d/32), end.Sub(s.now)))
+		s.work()
+	}
+}
+
+// advance advances the name in one of the tables.
+func (s *scripted) advance(what string) error {
+	i := slices.IndexFunc(s.rows, func(r dueRow) bool { return r.what == what })
+	return s.do(what, func(ctx context.Context) error { return s.rows[i].advance(ctx, string(signedName)) })
+}
+
+// must fails unless an act succeeded.
+func (s *scripted) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// failed fails unless an act failed.
+func (s *scripted) failed(err error) {
+	s.t.Helper()
+	if err == nil {
+		s.t.Fatal("it succeeded")
+	}
+}
+
+// elsewhere brings the name elsewhere, where it is signed if that is wanted.
+func (s *scripted) elsewhere(signed bool) {
+	s.t.Helper()
+	s.must(s.to("a", ""))
+	s.wait(25 * time.Hour)
+	s.is("moved", "a", 0)
+	if signed {
+		s.wait(50 * time.Hour)
+		s.must(s.put(foreignDS))
+		s.wait(50 * time.Hour)
+		s.is("signed elsewhere", "a", 1)
+	}
+}
+
+// is fails unless the name is there, with so many DS, at the registry and in our record.
+func (s *scripted) is(what, place string, ds int) {
+	s.t.Helper()
+	r, err := s.names.Registration(context.Background(), signedName)
+	s.must(err)
+	if at := placeOf(s.hosts.last().hosts); at != place || placeOf(r.Nameservers) != place || len(s.parent.last().ds) != ds || len(r.DS) != ds {
+		s.t.Errorf("%s: got %s with %d DS at the registry, and %s with %d DS in the record, want %s with %d", what, at, len(s.parent.last().ds), placeOf(r.Nameservers), len(r.DS), place, ds)
+	}
+}
+
+// A name without a DS whose servers were changed without an answer, and whose owner then
+// An owner who chooses others while a name settles, which the registry does not do, does not
+// Who cancels a return gets the foreign DS back.
+func TestCanceledReturnKeepsTheDS(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("home", ""))
+	s.is("withdrawn", "a", 0)
+	s.must(s.to("a", ""))
+	s.is("canceled", "a", 1)
+	s.wait(100 * time.Hour)
+	s.is("canceled", "a", 1)
+}
+
+// A name that came back without an answer, and was handed over before that was noticed, waits
+// replaceKey has the key replaced, up to the end of the last wait.
+func (s *scripted) replaceKey() {
+	s.t.Helper()
+	if _, err := s.zones.RequestKeyRolls(s.t.Context(), ""); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wait(3 * time.Hour)
+	roll, err := s.zones.KeyRoll(s.t.Context(), signedName)
+	s.must(err)
+	s.wait(roll.EffectiveAt.Sub(s.now) - time.Second)
+	s.now = roll.EffectiveAt
+}
+
+// rolled fails unless the roll has ended.
+func (s *scripted) rolled(want bool) {
+	s.t.Helper()
+	if _, err := s.zones.KeyRoll(s.t.Context(), signedName); want != (deed.CodeOf(err) == deed.CodeNotFound) {
+		s.t.Errorf("the roll has ended: got %v, want %t", err, want)
+	}
+}
+
+// A roll that finds the DS of the old key at its end replaces it without an answer, and waits
+// Of two calls at once, the one that names the servers of the record does not undo the other
+// without a wait.
+func TestServersAreSetTwiceAtOnce(t *testing.T) {
+	s := openUnsigned(t)
+	s.must(s.to("home", "SetNameservers", fate{before: func() { s.must(s.to("a", "")) }}))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
+// A move that is being made is not due for others meanwhile: whoever makes it a second time
+// could come after a newer change of its owner.
+func TestMoveIsMadeOnce(t *testing.T) {
+	notDue := func(s *scripted) fate {
+		return fate{before: func() {
+			if due, err := s.moves.DueMoves(t.Context(), 1); err != nil || len(due) > 0 {
+				t.Errorf("got %v, %v", due, err)
+			}
+		}}
+	}
+	s := openUnsigned(t)
+	s.must(s.to("a", "SetNameservers", notDue(s))) // at once
+	s = openScripted(t)
+	s.must(s.to("a", "SetNameservers", notDue(s))) // after its wait
+	s.wait(26 * time.Hour)
+	s.is("moved", "a", 0)
+}
+
+// A hand-over while a name settles, whose owner wanted others that the registry did not set,
+// does not end the wait for the caches.
+func TestHandOverWhileANameSettles(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.must(s.to("home", ""))
+	s.wait(2 * time.Hour)
+	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
