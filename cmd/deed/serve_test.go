@@ -289,7 +289,7 @@ func TestStartFailsWithAReason(t *testing.T) {
 		"chain port taken":  {[]string{"--chain-listen", taken.Addr().String()}, "address already in use"},
 		"another chain":     {[]string{"--chain-id", "8453"}, "chain.rpc_url"},
 		"no such database":  {[]string{"--database-url", "postgres://u:hunter2@127.0.0.1:1/d"}, "127.0.0.1"},
-		"an extra argument": {[]string{"now"}, "now"},
+		"an extra argument": {[]string{"got 1 argument"}, "got 1 argument"},
 	} {
 		args := append([]string{"serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--metrics-listen", "off", "--chain-listen", "127.0.0.1:0", "--dns-listen", "127.0.0.1:0"}, tt.args...)
 		out, err := exec.Command(binary, args...).CombinedOutput()

@@ -96,7 +96,11 @@ func TestEveryChangeRaced(t *testing.T) {
 					if c.media != "" {
 						more = append(more, "Content-Type", c.media)
 					}
-					return s.do(t, c.method, c.path, c.body, more...).status
+					got := s.do(t, c.method, c.path, c.body, more...)
+					if got.status == 200 && got.header.Get("PAYMENT-RESPONSE") == "" {
+						return 204 // a late caller: the zone is as it wants it to be, so it paid nothing
+					}
+					return got.status
 				})
 				s.runWorker(t)
 				if made := len(history()) - had; made == 0 || payers == 1 && (made != 1 || count[200] != 10) || payers > 1 && made != count[200] {
