@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -77,11 +78,17 @@ var errInternal = &deed.Error{
 	Retry:   2 * time.Second,
 }
 
+// gone reports whether the request failed because its caller is gone, which is no error of
+// ours.
+func gone(r *http.Request, err error) bool {
+	return r.Context().Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // fail writes the error body. An error without a code is internal: the caller
 // gets SERVICE_UNAVAILABLE, and the cause goes to the log.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e, status := shown(err)
-	if status >= 500 {
+	if status >= 500 && !gone(r, err) {
 		s.Log.ErrorContext(r.Context(), "request failed", "route", r.Pattern, "status", status,
 			"requestId", w.Header().Get("X-Request-Id"), "err", err)
 	}

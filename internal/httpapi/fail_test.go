@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -31,6 +33,20 @@ func TestErrorWithoutCodeIsUnavailable(t *testing.T) {
 	}
 	if id := w.Header().Get("X-Request-Id"); !strings.Contains(log.String(), "fire") || !strings.Contains(log.String(), id) {
 		t.Errorf("the log does not contain the cause of %s: %s", id, log.String())
+	}
+}
+
+// A caller who goes away in the middle of a request is no error of the service.
+func TestCallerIsGone(t *testing.T) {
+	var log bytes.Buffer
+	ctx, leave := context.WithCancel(t.Context())
+	h := quietServer(&log).handle(func(_ http.ResponseWriter, r *http.Request) error {
+		leave()
+		return fmt.Errorf("read names: %w", r.Context().Err())
+	})
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", log.String())
 	}
 }
 
