@@ -9,9 +9,10 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
-// FinishRestore takes the unclaimed transfers from the nodes, reads the chain to its end,
-// to find all payments that a restored backup lacks, and decides on them. With dryRun it only reads, which the service
-// does anyway. On an error it returns what it has decided until then.
+// FinishRestore takes the unclaimed transfers from the nodes, reads the chain to its end, to
+// find all payments that a restored backup lacks, and decides on them. With dryRun it only
+// reads, which the service does anyway. On an error it returns what it has decided until
+// then.
 func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Recovered, error) {
 	if a.money == nil {
 		return nil, errors.New("this configuration takes no payments: there is no money to decide on")

@@ -73,21 +73,19 @@ type Recovered struct {
 	Undecided string          // why the decision is left to an operator; "" if it is not
 }
 
-// Finish decides on all lost payments: one that paid for an order that the
-// registrar has is recorded again with a job for that order, and the others are
-// refunded, renewals that are not done among them. An order that was refunded before the
-// restore is not delivered, even if the registrar has executed it since. A payment whose order may be at a
-// registrar that cannot find it is left undecided, unless it was refunded before, and
-// so is one for a renewal whose price is not clear. Until it is decided on, no node
-// refunds it.
-// Jobs that were open in the backup continue from their last known attempt, or end
-// when their payment was refunded since; a renewal that is not done is cancelled, unless
-// its job knows of its order. With dryRun nothing is written. It is
-// idempotent. Nodes may run on the restored database: nothing is written about a
-// payment or job that they have moved since it was read, and for a payment that is an
-// error. They refund unclaimed transfers that are not parked before the call. The nodes that used the lost
-// one must have stopped order.QuietWindow ago, and none of our transactions may be
-// pending.
+// Finish decides on all lost payments: one that paid for an order that the registrar has
+// is recorded again with a job for that order, and the others are refunded, renewals that
+// are not done among them. An order that was refunded before the restore is not delivered,
+// even if the registrar has executed it since. A payment whose order may be at a registrar
+// that cannot find it is left undecided, unless it was refunded before, and so is one for
+// a renewal whose price is not clear. Until it is decided on, no node refunds it. Jobs
+// that were open in the backup continue from their last known attempt, or end when their
+// payment was refunded since; a renewal that is not done is cancelled, unless its job
+// knows of its order. With dryRun nothing is written. It is idempotent. Nodes may run on
+// the restored database: nothing is written about a payment or job that they have moved
+// since it was read, and for a payment that is an error. They refund unclaimed transfers
+// that are not parked before the call. The nodes that used the lost one must have stopped
+// order.QuietWindow ago, and none of our transactions may be pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	read := r.Payments.ParkLost
 	if dryRun {
