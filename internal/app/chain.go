@@ -60,9 +60,10 @@ func openEmbeddedChain(c *Config, log *slog.Logger) (*chainBackend, error) {
 	server := &http.Server{Handler: embedded.Handler(), ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
-	endpoint := "http://" + l.Addr().String()
+	client := newChainClient(c, network.EmbeddedChainID, "http://"+l.Addr().String())
+	client.SetTransport(embedded.Transport())
 	return &chainBackend{
-		Client:   newChainClient(c, network.EmbeddedChainID, endpoint),
+		Client:   client,
 		sandbox:  newSandbox(c, embedded, c.publicChainURL(l.Addr().String())),
 		setAhead: embedded.SetAhead,
 		close: func() error {

@@ -78,6 +78,10 @@ func Dial(urls ...string) *Client {
 	return c
 }
 
+// SetTransport makes the client send its calls through t, such as that of a chain in this
+// process. Call it before the first use only.
+func (c *Client) SetTransport(t http.RoundTripper) { c.endpoints.http.Transport = t }
+
 // SetLogger makes the client log which endpoints it does not use, and why. It may
 // be called at any time.
 func (c *Client) SetLogger(log *slog.Logger) { c.endpoints.log.Store(log) }
