@@ -110,6 +110,8 @@ func (db *DB) RunComposed(ctx context.Context, f func(context.Context, *Tx) erro
 	return db.composed(ctx, f)
 }
 
+func (tx *Tx) Notify(name deed.Name, serial uint32) { tx.notify(name, serial) }
+
 func (tx *Tx) Queue(query string, args ...any) { tx.queue(query, args...) }
 
 func (tx *Tx) RequireFirst(none error, query string, args ...any) {

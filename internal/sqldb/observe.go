@@ -31,10 +31,12 @@ type committed struct {
 	events []event.Event
 	moves  []PaymentMove
 	zones  []changedZone
+
+	notices []string
 }
 
-// tell caches the zones and tells the observer, unless the transaction failed, and
-// returns its error.
+// tell caches the zones, notifies other nodes and tells the observer, unless the
+// transaction failed, and returns its error.
 func (c *committed) tell(db *DB, err error) error {
 	if err != nil {
 		return err
@@ -42,6 +44,7 @@ func (c *committed) tell(db *DB, err error) error {
 	for _, z := range c.zones {
 		db.zones.add(z.name, z.content)
 	}
+	db.sendNotices(c.notices)
 	if db.Observer == nil {
 		return nil
 	}

@@ -55,6 +55,7 @@ type DB struct {
 	readStmts   sync.Map                    // *sql.Stmt by query, for queryRow
 	share       atomic.Pointer[share]       // of the due rows; nil for all
 	zones       zoneCache
+	notifier    notifier
 }
 
 // Close closes the database. A second call does nothing.
@@ -64,6 +65,7 @@ func (db *DB) Close() error {
 		if db.group != nil {
 			db.group.close()
 		}
+		db.notifier.senders.Wait()
 		err = errors.Join(db.read.Close(), db.write.Close(), db.release())
 	})
 	return err
@@ -86,7 +88,7 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 	run := func(ctx context.Context, shared *Tx) error {
 		tx := &Tx{Tx: shared.Tx, prepared: shared.prepared}
 		err := tx.run(ctx, f)
-		seen = committed{tx.events, tx.moves, tx.zones}
+		seen = committed{tx.events, tx.moves, tx.zones, tx.notices}
 		return err
 	}
 	if db.group != nil {

@@ -29,6 +29,7 @@ type Tx struct {
 	members  memberChanges // likewise
 	moves    []PaymentMove // to be observed after the commit
 	zones    []changedZone // to be cached after the commit
+	notices  []string      // to be sent after the commit
 }
 
 // A reader reads rows.
@@ -71,7 +72,7 @@ func (db *DB) tryAtOnce(ctx context.Context, f func(context.Context, *Tx) error)
 		db.checkPrimary(err)
 		return err
 	}
-	seen := committed{tx.events, tx.moves, tx.zones}
+	seen := committed{tx.events, tx.moves, tx.zones, tx.notices}
 	return seen.tell(db, nil)
 }
 

@@ -43,7 +43,8 @@ func (s Zones) setServing(ctx context.Context, tx *Tx, name deed.Name, serving b
 		}
 	}
 	tx.members.add(name, label, serving)
-	return s.DB.notifyWithdrawn(ctx, tx, name)
+	tx.notify(name, 0)
+	return nil
 }
 
 // endZone ends the zone of a name whose registration has ended. The next owner of the
@@ -73,7 +74,8 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	if withdrawn == 0 {
 		tx.members.add(name, label, false)
 	}
-	return s.DB.notifyWithdrawn(ctx, tx, name)
+	tx.notify(name, 0)
+	return nil
 }
 
 // relabel gives the zone a new label in the catalog when the name is handed over, so that

@@ -116,30 +116,10 @@ func (s Zones) announce(tx *Tx, z zoneRow, renew, now time.Time) {
 			UPDATE zones SET serial = $1, renew_at = $2, changed_at = $3 WHERE id = $4 AND serial = $5 AND ended_at IS NULL`,
 			z.Serial, unixOrZero(renew), now.UnixMilli(), z.id, z.storedSerial)
 	}
-	insert, args := `
+	tx.queue(`
 		INSERT INTO outbox (zone_id, serial, propagated_serial, next_at) VALUES ($1, $2, 0, $3)
-		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`, []any{z.id, z.Serial, now.Unix()}
-	if s.DB.dialect == postgres {
-		insert, args = insert+` RETURNING pg_notify($4, $5)`, append(args, ZoneChannel, zoneNotice(string(z.Name), z.Serial))
-	}
-	tx.queue(insert, args...)
-}
-
-// ZoneChannel is the notification channel for changed zones (see Listen).
-const ZoneChannel = "zones"
-
-// zoneNotice is what other nodes are sent of a changed zone when the transaction commits,
-// as zone.Follower reads it; serial 0 is a zone that was withdrawn.
-func zoneNotice(name string, serial uint32) string { return fmt.Sprint(name, " ", serial) }
-
-// notifyWithdrawn notifies all nodes of a zone that is no longer served. On SQLite there
-// is one node.
-func (db *DB) notifyWithdrawn(ctx context.Context, tx *Tx, name deed.Name) error {
-	if db.dialect != postgres {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_notify($1, $2)`, ZoneChannel, zoneNotice(string(name), 0))
-	return err
+		ON CONFLICT (zone_id) DO UPDATE SET serial = excluded.serial, next_at = excluded.next_at`, z.id, z.Serial, now.Unix())
+	tx.notify(z.Name, z.Serial)
 }
 
 func readServed(ctx context.Context, from querier, zoneID string) (dnssec.ServedZone, error) {
