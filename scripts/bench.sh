@@ -6,5 +6,6 @@ cd "$(dirname "$0")/.."
 scripts/need.sh go ca-certificates postgres redis setpriv knot nsd bind
 . scripts/servers.sh
 trap stop_servers EXIT
+export POSTGRES_FSYNC=on # as SQLite is measured, and as a service runs
 start_servers
 go run ./bench "$@"
