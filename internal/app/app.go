@@ -143,6 +143,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if a.DB.Observer == nil {
 		a.DB.Observer = &observer{a.log, a.metrics}
 	}
+	if err = a.warnOfLoss(ctx); err != nil {
+		return err
+	}
 	if err = a.openClocks(ctx); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"net/netip"
 )
@@ -36,6 +38,21 @@ func (c *Config) warnings() []string {
 		out = append(out, "redirect.tls_listen is set but redirect.addresses is not: FORWARD records are refused")
 	}
 	return out
+}
+
+// warnOfLoss adds a warning if the database may lose what records real money.
+func (a *App) warnOfLoss(ctx context.Context) error {
+	if !a.config.Outside() {
+		return nil
+	}
+	lossy, err := a.DB.LossySettings(ctx)
+	if err != nil {
+		return fmt.Errorf("read the settings of the database: %w", err)
+	}
+	for _, setting := range lossy {
+		a.warnings = append(a.warnings, setting+" of PostgreSQL is off: a crash can lose or damage orders and payments that were recorded; turn it on")
+	}
+	return nil
 }
 
 func loopback(address string) bool {

@@ -107,6 +107,8 @@ func (o poolOptions) apply(c PostgresConfig, conf *pgxpool.Config) {
 		conf.ConnConfig.Tracer = tracer(c.Trace)
 	}
 	if !o.pooled && !o.readOnly { // a pooler rejects parameters
+		// What a lock was waited for is read as the holder of the lock has left it.
+		conf.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 		maps.Copy(conf.ConnConfig.RuntimeParams, c.limitParams())
 		maps.Copy(conf.ConnConfig.RuntimeParams, keepaliveParams)
 	}

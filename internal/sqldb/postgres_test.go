@@ -3,6 +3,7 @@
 package sqldb_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -196,5 +197,30 @@ func readOnly(t *testing.T, url string, db *sqldb.DB) {
 	}
 	if err := sqldb.Emit(t.Context(), read, event.Event{Owner: "0xb", Type: event.JobFailed}); err == nil {
 		t.Errorf("%s was written to", url)
+	}
+}
+
+// Transactions read what the holders of locks have left, whatever isolation the operator
+// of the database has made the default, also behind a pooler. Settings with which commits
+// may be lost are reported.
+func TestDefaultsOfTheDatabase(t *testing.T) {
+	server := postgrestest.Start(t)
+	server.Exec(t, `ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'`)
+	server.Exec(t, `ALTER DATABASE postgres SET synchronous_commit = 'off'`)
+	c := limited(postgrestest.URL("postgres", server))
+	pooled := limited(postgrestest.URL("postgres", server.PgBouncer(t, "transaction")))
+	pooled.DirectURL = c.URL
+	for name, config := range map[string]sqldb.PostgresConfig{"directly": c, "pooled": pooled} {
+		db := openWith(t, config)
+		if got, err := db.TextInTx(t.Context(), `SHOW transaction_isolation`); err != nil || got != "read committed" {
+			t.Errorf("%s: a transaction: got %q, %v", name, got, err)
+		}
+		if got, err := db.Text(t.Context(), `SHOW transaction_isolation`); name == "directly" && (err != nil || got != "read committed") {
+			t.Errorf("%s: a statement: got %q, %v", name, got, err)
+		}
+		lossy, err := db.LossySettings(t.Context())
+		if err != nil || !slices.Contains(lossy, "synchronous_commit") {
+			t.Errorf("%s: got %v, %v, want synchronous_commit among them", name, lossy, err)
+		}
 	}
 }

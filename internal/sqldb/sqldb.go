@@ -98,7 +98,8 @@ func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error 
 }
 
 func (db *DB) postgresTx(ctx context.Context, f func(context.Context, *Tx) error) error {
-	raw, err := db.write.BeginTx(ctx, nil)
+	// As said with the parameters of a connection, which a pooler does not get.
+	raw, err := db.write.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
