@@ -109,7 +109,8 @@ type environment struct {
 	jumps       vm.JumpDestCache
 }
 
-// newEVM returns an EVM that writes to d in a block with header h.
+// newEVM returns an EVM that writes to d in a block with header h. Release it afterwards:
+// its stack is used again.
 func (e environment) newEVM(d *draft, h *types.Header, config vm.Config) *vm.EVM {
 	evm := vm.NewEVM(vm.BlockContext{
 		CanTransfer: core.CanTransfer,

@@ -103,6 +103,7 @@ func (c *Chain) call(ctx context.Context, args callArgs, gas uint64, at blockRef
 		h.Time = max(h.Time, uint64(c.now().Unix()))
 	}
 	evm := c.environment().newEVM(newDraft(v), h, vm.Config{NoBaseFee: true})
+	defer evm.Release()
 	defer context.AfterFunc(ctx, evm.Cancel)()
 	res, err := core.ApplyMessage(evm, msg, nil)
 	if evm.Cancelled() {

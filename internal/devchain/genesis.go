@@ -22,6 +22,7 @@ var faucetETH = new(uint256.Int).Mul(uint256.NewInt(1e9), uint256.NewInt(1e18))
 // so a chain keeps the contracts it was created with.
 func (c *Chain) writeGenesis() error {
 	b := newBlockDraft(c.state, headerAfter(nil, c.now()), c.environment())
+	defer b.evm.Release()
 	owner := crypto.PubkeyToAddress(c.key.PublicKey)
 	b.draft.AddBalance(owner, faucetETH, 0)
 	for at, name := range map[string]string{USDC: "USDC", Multicall: "Multicall", WalletFactory: "WalletFactory"} {

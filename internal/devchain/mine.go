@@ -118,6 +118,7 @@ func (c *Chain) produceBlock(trigger blockTrigger) error {
 		return nil
 	}
 	b := newBlockDraft(c.state, headerAfter(c.head, c.now()), c.environment())
+	defer b.evm.Release()
 	if full := b.fill(ready); full {
 		defer c.wakeProducer()
 	}

@@ -52,14 +52,14 @@ func (s Zones) writeZone(ctx context.Context, tx *Tx, z zoneRow, was dnszone.Zon
 }
 
 func writeRecords(tx *Tx, z zoneRow, was dnszone.Zone) (added, deleted int) {
-	old := map[dnszone.RecordID]dnszone.Record{}
-	for _, r := range was.Records {
-		old[r.ID] = r
+	old := make(map[dnszone.RecordID]int, len(was.Records))
+	for i, r := range was.Records {
+		old[r.ID] = i
 	}
 	for _, r := range z.Records {
-		before, known := old[r.ID]
+		i, known := old[r.ID]
 		delete(old, r.ID)
-		if known && reflect.DeepEqual(before, r) {
+		if known && (was.Records[i] == r || reflect.DeepEqual(was.Records[i], r)) { // most are the same value
 			continue
 		}
 		if known {
