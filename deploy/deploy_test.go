@@ -104,30 +104,6 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
-// The proxies accept their configurations.
-func TestProxies(t *testing.T) {
-	t.Run("caddy", func(t *testing.T) {
-		cmd := exec.Command(tool(t, "caddy"), "validate", "--adapter", "caddyfile", "--config", "caddy/Caddyfile")
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-		run(t, cmd)
-	})
-	t.Run("haproxy", func(t *testing.T) {
-		cmd := exec.Command(tool(t, "haproxy"), "-c", "-f", "haproxy/haproxy.cfg")
-		cmd.Env = append(os.Environ(), "PROXY_FRONTEND=127.0.0.1:8080", "PROXY_NODE_ONE=127.0.0.1:8000", "PROXY_NODE_TWO=127.0.0.1:8010")
-		run(t, cmd)
-	})
-	t.Run("nginx", func(t *testing.T) {
-		nginx, dir := tool(t, "nginx"), t.TempDir()
-		run(t, exec.Command(tool(t, "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=deed.example", "-keyout", dir+"/privkey.pem", "-out", dir+"/fullchain.pem"))
-		site := strings.ReplaceAll(read(t, "nginx/deed.conf"), "/etc/deed/tls", dir)
-		conf := "pid " + dir + "/pid;\nerror_log stderr;\nevents {}\nhttp { access_log off;\n" + site + "}\n"
-		if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run(t, exec.Command(nginx, "-t", "-q", "-c", dir+"/nginx.conf"))
-	})
-}
-
 // systemd accepts the unit, and finds it exposed at most at 2.0 of 10.
 func TestUnit(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
