@@ -4,6 +4,8 @@ package deploy_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,35 +106,14 @@ func TestMetricsExist(t *testing.T) {
 	}
 }
 
-// The proxies accept their configurations.
-func TestProxies(t *testing.T) {
-	t.Run("caddy", func(t *testing.T) {
-		cmd := exec.Command(tool(t, "caddy"), "validate", "--adapter", "caddyfile", "--config", "caddy/Caddyfile")
-		cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-		run(t, cmd)
-	})
-	t.Run("haproxy", func(t *testing.T) {
-		cmd := exec.Command(tool(t, "haproxy"), "-c", "-f", "haproxy/haproxy.cfg")
-		cmd.Env = append(os.Environ(), "PROXY_FRONTEND=127.0.0.1:8080", "PROXY_NODE_ONE=127.0.0.1:8000", "PROXY_NODE_TWO=127.0.0.1:8010")
-		run(t, cmd)
-	})
-	t.Run("nginx", func(t *testing.T) {
-		nginx, dir := tool(t, "nginx"), t.TempDir()
-		run(t, exec.Command(tool(t, "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=deed.example", "-keyout", dir+"/privkey.pem", "-out", dir+"/fullchain.pem"))
-		site := strings.ReplaceAll(read(t, "nginx/deed.conf"), "/etc/deed/tls", dir)
-		conf := "pid " + dir + "/pid;\nerror_log stderr;\nevents {}\nhttp { access_log off;\n" + site + "}\n"
-		if err := os.WriteFile(dir+"/nginx.conf", []byte(conf), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		run(t, exec.Command(nginx, "-t", "-q", "-c", dir+"/nginx.conf"))
-	})
-}
-
 // systemd accepts the unit, and finds it exposed at most at 2.0 of 10.
 func TestUnit(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	unit := filepath.Join(t.TempDir(), "deed.service")
 	text := strings.ReplaceAll(read(t, "systemd/deed.service"), "/usr/local/bin/deed", "/bin/true") // it need not be installed
+	if strings.Contains(text, "\nProcSubset=pid") {
+		t.Error("the runtime cannot read how many connections may wait, and takes 128")
+	}
 	if err := os.WriteFile(unit, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +131,8 @@ func TestUnit(t *testing.T) {
 
 // chartFuncs are the functions of Helm that the chart uses.
 var chartFuncs = template.FuncMap{
-	"quote": strconv.Quote,
+	"quote":     strconv.Quote,
+	"sha256sum": func(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s))) },
 	"indent": func(n int, s string) string {
 		return strings.Repeat(" ", n) + strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n"+strings.Repeat(" ", n))
 	},
@@ -191,6 +173,10 @@ func render(t *testing.T, change func(values map[string]any)) map[string][]map[s
 // and does not run as root; its deed.toml is one that `deed config check` reads.
 func TestChart(t *testing.T) {
 	objects := render(t, func(map[string]any) {})
+	budget := objects["PodDisruptionBudget"][0]["spec"].(map[string]any)
+	if budget["maxUnavailable"] != 1 || budget["minAvailable"] != nil {
+		t.Errorf("got %v, want a budget with which nodes can be drained one at a time, also a single one", budget)
+	}
 	if len(objects["Deployment"]) != 1 || len(objects["Service"]) != 2 || len(objects["PodDisruptionBudget"]) != 1 || len(objects["ServiceMonitor"]) != 0 {
 		t.Errorf("got %v", objects)
 	}
@@ -198,7 +184,8 @@ func TestChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"readOnlyRootFilesystem: true", "runAsNonRoot: true", "path: /readyz", "allowPrivilegeEscalation: false", "replicas: 2"} {
+	for _, want := range []string{"readOnlyRootFilesystem: true", "runAsNonRoot: true", "path: /readyz", "allowPrivilegeEscalation: false", "replicas: 2",
+		"enableServiceLinks: false", "startupProbe:", "preStop:", "checksum/config: "} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the deployment lacks %q", want)
 		}
@@ -206,19 +193,29 @@ func TestChart(t *testing.T) {
 	if config := objects["ConfigMap"][0]["data"].(map[string]any)["deed.toml"].(string); !strings.Contains(config, "[chain]\nid = 84532\n") {
 		t.Errorf("got %s", config)
 	}
+	changed := render(t, func(v map[string]any) { v["config"] = "contact = \"a@yours.example\"" })
+	if other, err := yaml.Marshal(changed["Deployment"][0]); err != nil || bytes.Equal(other, text) {
+		t.Errorf("another deed.toml changes nothing in the deployment, so no node reads it: %v", err)
+	}
 	if on := render(t, func(v map[string]any) { v["serviceMonitor"] = true }); len(on["ServiceMonitor"]) != 1 {
 		t.Error("there is no ServiceMonitor")
 	}
 }
 
-// compose.yaml has the services that it promises, and its nodes are locked down.
+// compose.yaml has the services that it promises, and its nodes are locked down. They
+// trust the address of Caddy, and let the name servers transfer zones, whatever the
+// deed.toml of one machine says.
 func TestCompose(t *testing.T) {
 	var c struct {
 		Services map[string]struct {
-			Image    string
-			ReadOnly bool     `yaml:"read_only"`
-			CapDrop  []string `yaml:"cap_drop"`
-			User     string
+			Image       string
+			ReadOnly    bool     `yaml:"read_only"`
+			CapDrop     []string `yaml:"cap_drop"`
+			User        string
+			Environment map[string]string
+			Networks    map[string]struct {
+				Address string `yaml:"ipv4_address"`
+			}
 		}
 	}
 	if err := yaml.Unmarshal([]byte(read(t, "compose.yaml")), &c); err != nil {
@@ -229,9 +226,14 @@ func TestCompose(t *testing.T) {
 			t.Errorf("there is no service %s", name)
 		}
 	}
+	proxy := c.Services["caddy"].Networks["default"].Address
 	for _, name := range []string{"one", "two"} {
-		if s := c.Services[name]; !s.ReadOnly || len(s.CapDrop) != 1 || s.User != "65532:65532" {
+		s := c.Services[name]
+		if !s.ReadOnly || len(s.CapDrop) != 1 || s.User != "65532:65532" {
 			t.Errorf("%s: got %+v", name, s)
+		}
+		if proxy == "" || s.Environment["DEED_PROXIES"] != proxy+"/32" || s.Environment["DEED_DNS_PRIMARY_LISTEN"] != "0.0.0.0:5354" || s.Networks["default"].Address == "" {
+			t.Errorf("%s: got %+v, and Caddy at %s", name, s, proxy)
 		}
 	}
 }

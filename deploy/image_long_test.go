@@ -4,7 +4,6 @@ package deploy_test
 
 import (
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -60,14 +59,4 @@ func TestImage(t *testing.T) {
 	if err := node.Wait(); err != nil {
 		t.Errorf("it did not stop gently: %v", err)
 	}
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close() // the node binds it
-	return l.Addr().String()
 }

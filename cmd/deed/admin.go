@@ -51,8 +51,12 @@ func adminTask(use, short string, run func(ctx context.Context, c *config, out i
 }
 
 // withServices calls f with the services of the configuration, without their HTTP
-// interface.
+// interface. Their database must be there: with the wrong configuration a new one would
+// be made, and there would be nothing to do in it.
 func withServices(ctx context.Context, c *config, f func(a *app.App) error) (err error) {
+	if err := c.FindDatabase(ctx); err != nil {
+		return err
+	}
 	conf := c.Config
 	// A node may run beside the command, and has the ports.
 	conf.Listen, conf.DNSListen, conf.PrimaryListen, conf.RedirectListen, conf.RedirectTLSListen = "off", "off", "off", "off", "off"

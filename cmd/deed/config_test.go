@@ -99,6 +99,8 @@ func TestMistakesAreRefused(t *testing.T) {
 	}{
 		{"unknown key", "lisen = \"127.0.0.1:1\"", nil, nil, "there is no key lisen; similar ones are listen"},
 		{"unknown table", "[databse]\nurl = \"postgres://a\"", nil, nil, "databse.url"},
+		{"key in capitals", "Listen = \"127.0.0.1:1\"", nil, nil, "there is no key Listen; similar ones are listen"},
+		{"key as a table", "[listen]", nil, nil, "listen is a key and not a table: write listen = and its value"},
 		{"unknown table without keys", "[databse]", nil, nil, "there is no table databse; similar ones are data, database.url"},
 		{"registrar without keys", "[registrar.verisign]", nil, nil, "registrar.verisign: type must be set"},
 		{"registrar without a type", "[registrar.verisign]\ntlds = [\"com\"]", nil, nil, "registrar.verisign: type must be set"},

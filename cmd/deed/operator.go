@@ -78,7 +78,7 @@ func addActFlags(cmd *cobra.Command) {
 }
 
 func addNodeFlag(cmd *cobra.Command) {
-	cmd.Flags().String("node", "", "address of the operators' listener of a node; default: metrics.listen")
+	cmd.Flags().String("node", "", "operators' listener of a node, host:port or a URL; default: metrics.listen")
 }
 
 // act asks a node to change something.
@@ -112,7 +112,12 @@ func askNode(cmd *cobra.Command, in operatorapi.Request) error {
 		return err
 	}
 	if node == "" {
+		if c.MetricsListen == "off" {
+			return errors.New("metrics.listen is off, and a node carries this command out: name the operators' listener of one with --node")
+		}
 		node = listenerURL(c.MetricsListen)
+	} else if !strings.Contains(node, "://") {
+		node = listenerURL(node)
 	}
 	token, err := secretfile.Read(c.OperatorTokenFile())
 	if err != nil {

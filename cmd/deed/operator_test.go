@@ -1,9 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 )
 
 // A refund is of one order or of the dust of a wallet, and always has a reason.
@@ -22,4 +30,44 @@ func TestRefundArguments(t *testing.T) {
 			t.Errorf("refund %s: got %v, want %s", args, err, want)
 		}
 	}
+}
+
+// The listener of a node is named by its address or its URL.
+func TestNodeOfOperatorCommands(t *testing.T) {
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/operator" || r.Header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("got %s with %s", r.URL, r.Header)
+		}
+		_, _ = io.WriteString(w, `{"lines":["done"]}`) // the command reports what is missing
+	}))
+	defer node.Close()
+	data := t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "operator.token"), []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addr := node.Listener.Addr().String()
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--node", addr}, {"--node", "localhost:" + port}, {"--node", node.URL}, {"--node", node.URL + "/"}, {"--metrics-listen", addr}, {"--metrics-listen", ":" + port}} {
+		out, err := runActions(data, args...)
+		if err != nil || out != "done\n" {
+			t.Errorf("%v: got %q, %v", args, out, err)
+		}
+	}
+	if _, err := runActions(data, "--metrics-listen", "off"); err == nil || !strings.Contains(err.Error(), "--node") {
+		t.Errorf("without a listener: got %v", err)
+	}
+}
+
+// runActions runs `deed admin actions` and returns what it prints.
+func runActions(data string, args ...string) (string, error) {
+	cmd := lookCommand("actions", "", cobra.NoArgs)
+	var out bytes.Buffer
+	cmd.SetOut(&out)
+	cmd.SetErr(io.Discard)
+	cmd.SetArgs(append([]string{"--data", data}, args...))
+	err := cmd.Execute()
+	return out.String(), err
 }

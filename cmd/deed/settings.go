@@ -165,6 +165,8 @@ func (c *config) addEmptyTable(table string, settings []*setting) error {
 		return nil
 	case slices.ContainsFunc(settings, func(s *setting) bool { return strings.HasPrefix(s.key, table+".") }):
 		return nil
+	case find(settings, table) != nil:
+		return fmt.Errorf("%s is a key and not a table: write %s = and its value", table, table)
 	}
 	return unknown("table", table, settings, func(s *setting) string { return s.key })
 }
@@ -225,11 +227,12 @@ func find(settings []*setting, key string) *setting {
 // unknown is the error for a setting that does not exist; it names the few that begin
 // alike.
 func unknown(what, name string, settings []*setting, spell func(*setting) string) error {
-	begin := strings.TrimPrefix(name, envPrefix)
+	fold := func(s string) string { return strings.ToLower(strings.TrimPrefix(s, envPrefix)) }
+	begin := fold(name)
 	begin = begin[:min(len(begin), 3)]
 	var similar []string
 	for _, s := range settings {
-		if known := spell(s); strings.HasPrefix(strings.TrimPrefix(known, envPrefix), begin) {
+		if known := spell(s); strings.HasPrefix(fold(known), begin) {
 			similar = append(similar, known)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // BackUp copies the SQLite database of a service, which may run, to a new file.
 func BackUp(ctx context.Context, c Config, path string) (err error) {
-	db, err := openReadOnly(ctx, &c)
+	db, err := connectReadOnly(ctx, &c)
 	if err != nil {
 		return err
 	}

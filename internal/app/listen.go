@@ -23,6 +23,8 @@ func listenError(setting string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s: %w; end the process that uses it, or set another address", setting, err)
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return fmt.Errorf("%s: %w; use an address of this machine, or 0.0.0.0 or [::] for all of them", setting, err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%s: %w; ports below 1024 need CAP_NET_BIND_SERVICE", setting, err)
 	}

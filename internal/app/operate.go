@@ -107,7 +107,8 @@ func (a *App) newOperator() *operator.Service {
 	rows := a.operatorRows()
 	return &operator.Service{
 		Finder: rows, Log: rows, Rows: rows, Rules: rows, Now: a.now, Changed: a.readSwitches,
-		Release: a.engine.Release,
+		Release:    a.engine.Release,
+		Replayable: sqldb.Webhooks{DB: a.DB, Now: a.now}.Replayable,
 		Replay: func(ctx context.Context, webhookID, eventID string) error {
 			store := sqldb.Webhooks{DB: a.DB, Now: a.now}
 			owner, err := store.Owner(ctx, webhookID)

@@ -46,54 +46,64 @@ func (c *Config) postgres() sqldb.PostgresConfig {
 	return out
 }
 
-// openReadOnly opens the database of a service, which may run.
+// errNoTables is returned for a database on which no service has started.
+var errNoTables = errors.New("the database has no tables of a service: name its configuration with --config, or restore its backup first")
+
+// openReadOnly opens the database of a service, which may run. It fails if there is none.
 func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	db, err := connectReadOnly(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	created, err := db.Created(ctx)
+	if err == nil && !created {
+		err = errNoTables
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// connectReadOnly opens the database like openReadOnly, even if it is empty.
+func connectReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
 		return sqldb.OpenPostgresReadOnly(ctx, c.postgres())
 	}
-	if err := c.findDatabase(); err != nil {
-		return nil, err
+	if _, err := os.Stat(c.databaseFile()); err != nil {
+		return nil, fmt.Errorf("find the database of the service: %w; name its configuration with --config, or its folder with --data", err)
 	}
 	return sqldb.OpenSQLiteReadOnly(c.databaseFile())
 }
 
 // openExisting opens the database of a service that does not run, and creates none.
 func openExisting(ctx context.Context, c *Config) (*sqldb.DB, error) {
-	if err := c.findDatabase(); err != nil {
+	if err := c.FindDatabase(ctx); err != nil {
 		return nil, err
 	}
 	return openDatabase(ctx, c)
 }
 
-// findDatabase returns an error if the database would be a file, and there is none.
-func (c *Config) findDatabase() error {
-	if c.DatabaseURL != "" || c.Hooks.DB != nil {
+// FindDatabase returns an error if no service has started on the database.
+func (c *Config) FindDatabase(ctx context.Context) error {
+	if c.Hooks.DB != nil {
 		return nil
 	}
-	if _, err := os.Stat(c.databaseFile()); err != nil {
-		return fmt.Errorf("find the database of the service: %w; name its configuration with --config, or its folder with --data", err)
+	db, err := openReadOnly(ctx, c)
+	if err != nil {
+		return err
 	}
-	return nil
+	return db.Close()
 }
 
 // openReadOnlyOrEmpty opens the database like openReadOnly. Before the first start of the
 // service it returns an empty one in memory.
 func openReadOnlyOrEmpty(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	db, err := openReadOnly(ctx, c)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNoTables) {
 		return sqldb.OpenMemory(ctx)
 	}
-	if err != nil {
-		return nil, err
-	}
-	created, err := db.Created(ctx)
-	if err == nil && created {
-		return db, nil
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		return nil, err
-	}
-	return sqldb.OpenMemory(ctx)
+	return db, err
 }
 
 // A sharedCache is a cache in another process.

@@ -104,6 +104,9 @@ type Rows interface {
 
 // Rules stores what is suspended, blocked and stopped.
 type Rules interface {
+	// Registered returns an error if the name is not one of this service.
+	Registered(ctx context.Context, name deed.Name) error
+
 	SetSuspended(ctx context.Context, name deed.Name, suspended bool, reason string) error
 	SetBlocked(ctx context.Context, w deed.Wallet, blocked bool, reason string) error
 	SetStopped(ctx context.Context, activity string, stopped bool, reason string) error
@@ -120,8 +123,9 @@ type Service struct {
 	// Release gives up a payment that waits to be settled, and its claim.
 	Release func(ctx context.Context, paymentID string) error
 
-	// Replay sends an event to a webhook again.
-	Replay func(ctx context.Context, webhookID, eventID string) error
+	// Replay sends an event to a webhook again. Replayable returns the error with which it
+	// would refuse that.
+	Replay, Replayable func(ctx context.Context, webhookID, eventID string) error
 
 	// Changed is called after an act, so that it takes effect on this node at once.
 	Changed func(ctx context.Context) error
@@ -221,6 +225,9 @@ func (s *Service) Block(ctx context.Context, a Act, wallet string, block bool) (
 func (s *Service) Suspend(ctx context.Context, a Act, domain string, suspend bool) (string, error) {
 	name, err := deed.ParseName(domain)
 	if err != nil {
+		return "", err
+	}
+	if err := s.Rules.Registered(ctx, name); err != nil {
 		return "", err
 	}
 	action, outcome := "unsuspend", "the zone of "+string(name)+" is served again"

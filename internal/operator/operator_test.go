@@ -22,6 +22,7 @@ type records struct {
 
 	dust    int   // transfers
 	placed  bool  // an order that was queued is at a registrar by now
+	missing error // of a name or a delivery that is not there
 	failing error // of what is done
 	full    error // of the log
 }
@@ -68,6 +69,8 @@ func (r *records) FailQueued(context.Context, operator.Found) (bool, error) {
 	return !r.placed, r.do("fail the job")
 }
 
+func (r *records) Registered(context.Context, deed.Name) error { return r.missing }
+
 func (r *records) SetSuspended(_ context.Context, name deed.Name, on bool, _ string) error {
 	return r.do(onOff("suspend "+string(name), on))
 }
@@ -91,9 +94,10 @@ func onOff(what string, on bool) string {
 func (r *records) service() *operator.Service {
 	return &operator.Service{
 		Finder: r, Log: r, Rows: r, Rules: r, Now: time.Now,
-		Release: func(_ context.Context, id string) error { return r.do("release " + id) },
-		Replay:  func(_ context.Context, webhook, event string) error { return r.do("replay " + webhook + " " + event) },
-		Changed: func(context.Context) error { return nil },
+		Release:    func(_ context.Context, id string) error { return r.do("release " + id) },
+		Replay:     func(_ context.Context, webhook, event string) error { return r.do("replay " + webhook + " " + event) },
+		Replayable: func(context.Context, string, string) error { return r.missing },
+		Changed:    func(context.Context) error { return nil },
 	}
 }
 
@@ -222,6 +226,21 @@ func TestRefusedActs(t *testing.T) {
 		out, err := tt.do(r.service())
 		if err == nil || out != "" || len(r.done) != 0 || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: got %q, %v: %q", name, out, err, r.done)
+		}
+	}
+}
+
+// A name or a delivery that is not there is refused before anything is written down, in a
+// dry run as well.
+func TestActsOnWhatIsMissing(t *testing.T) {
+	for _, name := range []string{"suspend", "unsuspend", "replay"} {
+		for _, dry := range []bool{true, false} {
+			r := &records{missing: deed.Errorf(deed.CodeNotFound, "there is none")}
+			a := because
+			a.DryRun = dry
+			if out, err := actions[name].do(r.service(), a); !errors.Is(err, r.missing) || out != "" || len(r.done) != 0 {
+				t.Errorf("%s, dry run %v: got %q, %v: %q", name, dry, out, err, r.done)
+			}
 		}
 	}
 }

@@ -91,6 +91,9 @@ func (s *Service) ReleaseOrder(ctx context.Context, a Act, query string) (string
 
 // ReplayWebhook sends an event to a webhook again.
 func (s *Service) ReplayWebhook(ctx context.Context, a Act, webhookID, eventID string) (string, error) {
+	if err := s.Replayable(ctx, webhookID, eventID); err != nil {
+		return "", err
+	}
 	return s.act(ctx, a, "replay", webhookID+" "+eventID, "event "+eventID+" is sent to "+webhookID+" again", func() error {
 		return s.Replay(ctx, webhookID, eventID)
 	})

@@ -5,7 +5,9 @@ package secretfile_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -167,5 +169,38 @@ func TestReadRefusesFileOfAnotherUser(t *testing.T) {
 	}
 	if _, err := secretfile.Read(path); err == nil || !strings.Contains(err.Error(), "belongs to user 12345") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Secrets of Kubernetes and credentials of systemd belong to root and have the mode 0440,
+// whatever the configuration of either says, when they are read by a service that does
+// not run as root.
+func TestReadAcceptsRootsFileThatOurGroupCanRead(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can own such a file")
+	}
+	for _, c := range []struct {
+		owner, reader int
+		mode          fs.FileMode
+		refused       string // "" if it is read
+	}{
+		{0, 12345, 0o440, ""},
+		{0, 12345, 0o640, ""},
+		{0, 12345, 0o444, "can be read by others (mode 0444)"},
+		{0, 12345, 0o660, "can be read by others (mode 0660)"},
+		{12345, 12345, 0o440, "can be read by others (mode 0440)"},
+		{0, 0, 0o440, "can be read by others (mode 0440)"},
+	} {
+		path := write(t, secret, c.mode)
+		if err := errors.Join(os.Chmod(filepath.Dir(filepath.Dir(path)), 0o755), os.Chown(path, c.owner, 0), syscall.Seteuid(c.reader)); err != nil {
+			t.Fatal(err)
+		}
+		content, err := secretfile.Read(path)
+		if err := syscall.Seteuid(0); err != nil {
+			t.Fatal(err)
+		}
+		if c.refused == "" && (err != nil || string(content) != secret) || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("mode %04o of user %d, read by user %d: got %q, %v", c.mode, c.owner, c.reader, content, err)
+		}
 	}
 }

@@ -16,10 +16,20 @@ func lockFile(path string) (release func() error, err error) {
 	}
 	locked, err := tryLock(f)
 	if err == nil && !locked {
-		err = errors.New("another process is using this database")
+		err = errors.New("another process is using this database: stop it first")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
 	}
 	return f.Close, nil
+}
+
+// createFile creates the database file at path if there is none. Only its owner can read
+// it, and what SQLite puts beside it: it says who bought what.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -56,6 +56,9 @@ func OpenSQLiteWith(ctx context.Context, c SQLiteConfig) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := createFile(c.Path); err != nil {
+		return nil, errors.Join(err, release())
+	}
 	write, err := c.open(writerOptions...)
 	if err != nil {
 		return nil, errors.Join(err, release())

@@ -1,7 +1,9 @@
 package sqldb_test
 
 import (
+	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -45,5 +47,21 @@ func TestOpenReadOnly(t *testing.T) {
 				t.Errorf("it was written to: the calendar says %s", now)
 			}
 		})
+	}
+}
+
+// A database has data of customers, so only its owner can read it, whatever the umask and
+// the mode of its folder are.
+func TestDatabaseFilesArePrivate(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sqldb.OpenSQLite(t.Context(), filepath.Join(dir, "deed.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // only a test's connection
+	for _, name := range []string{"deed.db", "deed.db-wal", "deed.db-shm", "deed.db.lock"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
+			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
+		}
 	}
 }

@@ -9,6 +9,23 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
+// errNotOurs is the error for a name that is not registered here.
+func errNotOurs(name deed.Name) error {
+	return deed.Errorf(deed.CodeNotFound, "%s is not a name of this service", name)
+}
+
+// Registered implements operator.Rules.
+func (s Operators) Registered(ctx context.Context, name deed.Name) error {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	var found deed.Name
+	err := s.DB.queryRow(ctx, `SELECT domain FROM registrations WHERE domain = $1`, name).Scan(&found)
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNotOurs(name)
+	}
+	return err
+}
+
 // SetSuspended implements operator.Rules. A name that is not served for another reason,
 // such as its expiry, is not served again by the end of a suspension.
 func (s Operators) SetSuspended(ctx context.Context, name deed.Name, suspend bool, reason string) error {
@@ -16,7 +33,7 @@ func (s Operators) SetSuspended(ctx context.Context, name deed.Name, suspend boo
 		var status lifecycle.Status
 		err := tx.QueryRowContext(ctx, `SELECT status FROM registrations WHERE domain = $1`, name).Scan(&status)
 		if errors.Is(err, sql.ErrNoRows) {
-			return deed.Errorf(deed.CodeNotFound, "%s is not a name of this service", name)
+			return errNotOurs(name)
 		}
 		if err != nil {
 			return err

@@ -98,6 +98,31 @@ func (s Webhooks) Owner(ctx context.Context, id string) (owner deed.Wallet, err 
 	return owner, err
 }
 
+// The reasons why an event is not sent again.
+var (
+	errWebhookOff = deed.Errorf(deed.CodeValidation, "this webhook is off: send it a test; when that is delivered, it is on again")
+	errNoDelivery = deed.Errorf(deed.CodeNotFound, "this webhook has no delivery of such an event")
+)
+
+// Replayable returns the error with which Replay would refuse the delivery.
+func (s Webhooks) Replayable(ctx context.Context, id, eventID string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	var disabled, deliveries int64
+	err := s.DB.queryRow(ctx, `
+		SELECT disabled_at, (SELECT count(*) FROM webhook_deliveries WHERE webhook = $1 AND event = $2)
+		  FROM webhooks WHERE id = $1`, id, eventID).Scan(&disabled, &deliveries)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return errNoWebhook
+	case err == nil && disabled != 0:
+		return errWebhookOff
+	case err == nil && deliveries == 0:
+		return errNoDelivery
+	}
+	return err
+}
+
 // Replay implements webhook.Deliveries.
 func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID string) (d webhook.Delivery, err error) {
 	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -109,7 +134,7 @@ func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID str
 			return errNoWebhook
 		}
 		if !w.Disabled.IsZero() {
-			return deed.Errorf(deed.CodeValidation, "this webhook is off: send it a test; when that is delivered, it is on again")
+			return errWebhookOff
 		}
 		if err := setDue(ctx, tx, id); err != nil {
 			return err
@@ -122,7 +147,7 @@ func (s Webhooks) Replay(ctx context.Context, owner deed.Wallet, id, eventID str
 		}
 		d, err = scanDelivery(tx.QueryRowContext(ctx, selectDelivery+`WHERE webhook = $1 AND event = $2`, id, eventID))
 		if errors.Is(err, sql.ErrNoRows) {
-			return deed.Errorf(deed.CodeNotFound, "this webhook has no delivery of such an event")
+			return errNoDelivery
 		}
 		return err
 	})

@@ -70,6 +70,15 @@ func TestWebhookIsTurnedOff(t *testing.T) {
 		if _, err := h.Replay(t.Context(), "0xa", w.ID, missed.EventID); deed.CodeOf(err) != deed.CodeValidation {
 			t.Errorf("replay while it is off: got %v", err)
 		}
+		for _, try := range [][2]string{{w.ID, missed.EventID}, {w.ID, "evt_0"}, {"wh_0", missed.EventID}} {
+			want := deed.CodeNotFound
+			if try[0] == w.ID { // it is off
+				want = deed.CodeValidation
+			}
+			if err := h.store.Replayable(t.Context(), try[0], try[1]); deed.CodeOf(err) != want {
+				t.Errorf("replayable %v: got %v, want %v", try, err, want)
+			}
+		}
 		down = false
 		if test, err := h.Test(t.Context(), "0xa", w.ID); err != nil || test.Type != webhook.TestType {
 			t.Fatalf("got %+v, %v", test, err)
@@ -78,6 +87,12 @@ func TestWebhookIsTurnedOff(t *testing.T) {
 		deliver(t, d)
 		if got := r.take(); len(got) != 1 {
 			t.Fatalf("the test: got %v", got)
+		}
+		if err := h.store.Replayable(t.Context(), w.ID, missed.EventID); err != nil {
+			t.Errorf("replayable once it is on again: got %v", err)
+		}
+		if err := h.store.Replayable(t.Context(), w.ID, "evt_0"); deed.CodeOf(err) != deed.CodeNotFound {
+			t.Errorf("replayable without such an event: got %v", err)
 		}
 		replayed, err := h.Replay(t.Context(), "0xa", w.ID, missed.EventID)
 		if err != nil || replayed.State != webhook.Pending || replayed.EventID != missed.EventID {

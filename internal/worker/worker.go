@@ -12,8 +12,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -66,7 +68,9 @@ func (l *Loop) Run(ctx context.Context) {
 		wg.Go(func() { every(ctx, pollInterval, func() { l.poll(ctx, rows) }) })
 	}
 	for _, t := range l.Tasks {
-		wg.Go(func() { every(ctx, t.Interval, func() { l.report(t.Name, "", t.Run(ctx)) }) })
+		wg.Go(func() {
+			every(ctx, t.Interval, func() { l.report(t.Name, "", guard(func() error { return t.Run(ctx) })) })
+		})
 	}
 	wg.Wait()
 }
@@ -90,7 +94,11 @@ func every(ctx context.Context, d time.Duration, f func()) {
 func (l *Loop) poll(ctx context.Context, rows Rows) {
 	limit := 4 * rows.slots()
 	for last := []string(nil); ctx.Err() == nil; {
-		ids, err := rows.Due(ctx, limit)
+		var ids []string
+		err := guard(func() (err error) {
+			ids, err = rows.Due(ctx, limit)
+			return err
+		})
 		if err != nil {
 			l.report(rows.Name, "", err)
 			return
@@ -118,10 +126,21 @@ func (l *Loop) advance(ctx context.Context, rows Rows, ids []string) {
 			defer func() { <-slots }()
 			one, cancel := context.WithTimeout(ctx, cmp.Or(rows.Timeout, rowTimeout))
 			defer cancel()
-			l.report(rows.Name, id, rows.Advance(one, id))
+			l.report(rows.Name, id, guard(func() error { return rows.Advance(one, id) }))
 		})
 	}
 	wg.Wait()
+}
+
+// guard calls f, and returns its panic as an error. The row stays due, so without this one
+// row would end every node, again and again.
+func guard(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 func (r Rows) slots() int {

@@ -149,6 +149,38 @@ func TestCausesAreLoggedOnceAMinute(t *testing.T) {
 	})
 }
 
+// A row, a query or a task that panics ends neither the process nor anything else. It is
+// logged once a minute, with where it happened, and counted each time.
+func TestPanicsStopNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var advanced, failed atomic.Int64
+		poison := func(_ context.Context, id string) error {
+			if id == "poison" {
+				panic("no such field in row 7")
+			}
+			advanced.Add(1)
+			return nil
+		}
+		l := &worker.Loop{
+			Rows: []worker.Rows{
+				{Name: "rows", Due: due("a", "poison", "b"), Advance: poison, Slots: 1},
+				{Name: "queries", Due: func(context.Context, int) ([]string, error) { panic("no such table") }},
+			},
+			Tasks:  []worker.Task{{Name: "task", Interval: time.Second, Run: func(context.Context) error { panic("no such task") }}},
+			Failed: func(string) { failed.Add(1) },
+		}
+		logged := run(t, l, 9*time.Second+time.Millisecond)
+		if advanced.Load() < 36 || failed.Load() < 19+19+10 {
+			t.Errorf("advanced %d rows, %d failed", advanced.Load(), failed.Load())
+		}
+		for _, what := range []string{"panic: no such field in row 7", "panic: no such table", "panic: no such task"} {
+			if strings.Count(logged, what) != 1 || !strings.Contains(logged, "worker_test.go:") {
+				t.Errorf("%s: got %s", what, logged)
+			}
+		}
+	})
+}
+
 // A task runs at its interval, and one that fails runs again.
 func TestTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
