@@ -11,10 +11,13 @@ import (
 	"deed.example/deed"
 )
 
-const typeKEYDATA = 65533 // private to BIND
+const (
+	typeIPN     = 264
+	typeKEYDATA = 65533 // private to BIND
+)
 
-// checkLoads refuses what BIND refuses beyond the standards, with the whole zone. Only new
-// records are checked: one that is served already must not keep its zone from being signed.
+// checkLoads refuses what BIND or NSD refuses beyond the standards, with the whole zone. Only
+// new records are checked: one that is served already must not keep its zone from being signed.
 func (r Record) checkLoads(t recordType) error {
 	switch t.code {
 	case dns.TypeNAPTR:
@@ -34,6 +37,12 @@ func (r Record) checkLoads(t recordType) error {
 	case dns.TypeTA, dns.TypeDLV:
 		if data, err := readGeneric(r.Value); err != nil || !isDelegationSigner(data) {
 			return deed.Invalid("value", "it is not the data of a record of type %s: the digest type is 1, 2 or 4, and the digest has its length", dns.Type(t.code))
+		}
+	case dns.TypeNSAPPTR:
+		return deed.Invalid("type", "TYPE%d, NSAP-PTR, is not supported: NSD 4.12 refuses a zone with one", t.code)
+	case typeIPN:
+		if data, err := readGeneric(r.Value); err != nil || len(data) != 8 {
+			return deed.Invalid("value", "it is not the data of a record of type TYPE%d, IPN, which has 8 bytes", t.code)
 		}
 	case typeKEYDATA:
 		return deed.Invalid("type", "TYPE%d is private to a name server: leave it out", t.code)

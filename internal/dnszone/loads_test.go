@@ -70,7 +70,7 @@ func TestUsualSubstitutions(t *testing.T) {
 func TestOldRecordsAreServed(t *testing.T) {
 	for _, r := range []dnszone.Record{
 		rec("NAPTR", "a", `1 2 "u" "x" "!^*!x!" .`), rec("TYPE32768", "a", `\# 5 0001080201`), rec("TYPE32769", "a", `\# 5 0001080201`), rec("TYPE65533", "a", `\# 1 00`),
-		rec("SVCB", "a", `1 . dohpath="/{?dns}{"`),
+		rec("SVCB", "a", `1 . dohpath="/{?dns}{"`), rec("TYPE23", "a", `\# 5 0161016200`), rec("TYPE264", "a", `\# 1 00`),
 	} {
 		if _, err := r.Canonical(zoneName); err == nil {
 			t.Errorf("%s: a new one was accepted", r.Type)
