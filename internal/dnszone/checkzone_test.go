@@ -41,6 +41,32 @@ func exportLoads(t *testing.T, program string, args ...string) {
 	t.Logf("%s loaded %d zones with %v", program, count, types)
 }
 
+// Values that some name servers do not read are exported in the generic form, which they
+// read: parameters that newer ones know by another name, ones that are mandatory anyway, and
+// long tags.
+func TestUnusualValuesAreExportedInTheGenericForm(t *testing.T) {
+	z := dnszone.Zone{Name: zoneName, Serial: 7}
+	for value, generic := range map[string]bool{
+		"HTTPS 1 . ohttp": true, "SVCB 1 . key9=a": true, "HTTPS 1 . alpn=h2 port=1 mandatory=port": true, "HTTPS 1 . alpn=h2 no-default-alpn mandatory=alpn,no-default-alpn": true,
+		"SVCB 1 . port=1 mandatory=port": false, "HTTPS 1 . alpn=h2 mandatory=alpn": false, "HTTPS 1 key9.example.net alpn=h2": false,
+		"CAA 0 " + strings.Repeat("a", 255) + ` "x"`: true, "CAA 0 " + strings.Repeat("a", 15) + ` "x"`: false,
+	} {
+		kind, value, _ := strings.Cut(value, " ")
+		r, err := rec(kind, fmt.Sprint("u", len(z.Records)), value).Canonical(zoneName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := dnszone.FormatZone(dnszone.Zone{Name: zoneName, Records: []dnszone.Record{r}}, nil)
+		if strings.Contains(one, `\#`) != generic {
+			t.Errorf("got %s, want the generic form: %v", one, generic)
+		}
+		z.Records = append(z.Records, r)
+	}
+	checkFile(t, z.Records)
+	checkZone(t, z, "named-checkzone", "-i", "none", "-k", "ignore", string(zoneName))
+	checkZone(t, z, "nsd-checkzone", string(zoneName))
+}
+
 // Whatever data is accepted in the generic form, BIND and NSD load, of every type: a
 // secondary that knows a type better than we do would refuse the whole zone.
 func TestGenericTypesLoad(t *testing.T) {

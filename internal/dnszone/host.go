@@ -117,10 +117,14 @@ func (r Record) checkPunycode(t recordType) error {
 	if label := brokenLabel(r.Host); label != "" {
 		return deed.Invalid("host", "%s begins with xn-- but is not punycode: write the name in Unicode", deed.Quoted(label))
 	}
-	if t.code == dns.TypeTXT || t.read == nil && t.name != TypeAlias {
+	names := r.Value
+	switch {
+	case t.name == TypeForward:
+		names = r.redirectHost()
+	case t.code == dns.TypeTXT || t.read == nil && t.name != TypeAlias:
 		return nil
 	}
-	for word := range strings.FieldsSeq(r.Value) {
+	for word := range strings.FieldsSeq(names) {
 		if label := brokenLabel(word); label != "" && !strings.Contains(word, `"`) {
 			return deed.Invalid("value", "%s begins with xn-- but is not punycode: write the name in Unicode", deed.Quoted(label))
 		}

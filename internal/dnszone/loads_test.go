@@ -30,6 +30,30 @@ func TestSubstitutionsLoadInBIND(t *testing.T) {
 	t.Logf("%d are accepted", accepted)
 }
 
+// BIND refuses a zone with a dohpath that is no URI template. What is accepted here, it loads.
+func TestPathsOfDoHLoadInBIND(t *testing.T) {
+	r, accepted := rand.New(rand.NewPCG(7, 8)), 0
+	parts := []string{"q", "/", "?x=y", "&", "{?dns}", "{?dns", "{", "}", "{}", "{?dns,x}", "{+dns}", "{=}", "{!x}", "{a:99999}", "{a*}", "%", "%2", "%zz", "%2f", "'", "|", "^"}
+	z := dnszone.Zone{Name: zoneName, Serial: 7}
+	for i := range 6000 {
+		path := "/"
+		for range 1 + r.IntN(3) {
+			path += parts[r.IntN(len(parts))]
+		}
+		if rec, err := rec([]string{"HTTPS", "SVCB"}[i%2], fmt.Sprint("p", i), `1 . dohpath="`+path+`{?dns}"`).Canonical(zoneName); err == nil {
+			accepted++
+			z.Records = append(z.Records, rec)
+		}
+	}
+	checkZone(t, z, "named-checkzone", "-i", "none", "-k", "ignore", string(zoneName))
+	t.Logf("%d are accepted", accepted)
+	for _, path := range []string{"/dns-query{?dns}", "/{?dns}", "/a%2Fb/~c.d_e-f{?dns}"} {
+		if _, err := rec("SVCB", "a", "1 . dohpath="+path).Canonical(zoneName); err != nil {
+			t.Errorf("%s: got %v", path, err)
+		}
+	}
+}
+
 // What owners really write is accepted.
 func TestUsualSubstitutions(t *testing.T) {
 	for _, expression := range []string{
@@ -46,6 +70,7 @@ func TestUsualSubstitutions(t *testing.T) {
 func TestOldRecordsAreServed(t *testing.T) {
 	for _, r := range []dnszone.Record{
 		rec("NAPTR", "a", `1 2 "u" "x" "!^*!x!" .`), rec("TYPE32768", "a", `\# 5 0001080201`), rec("TYPE32769", "a", `\# 5 0001080201`), rec("TYPE65533", "a", `\# 1 00`),
+		rec("SVCB", "a", `1 . dohpath="/{?dns}{"`), rec("TYPE23", "a", `\# 5 0161016200`), rec("TYPE264", "a", `\# 1 00`),
 	} {
 		if _, err := r.Canonical(zoneName); err == nil {
 			t.Errorf("%s: a new one was accepted", r.Type)

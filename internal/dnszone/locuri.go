@@ -34,12 +34,24 @@ func readLOC(f []field) (string, error) {
 	if !locPattern.MatchString(value) {
 		return "", errors.New(locForm + ", not " + deed.Quoted(value))
 	}
-	at := 1 + slices.IndexFunc(words, func(w string) bool { return w == "E" || w == "W" })
-	meters, err := strconv.ParseFloat(strings.TrimSuffix(words[at], "M"), 64)
+	north := slices.IndexFunc(words, func(w string) bool { return w == "N" || w == "S" })
+	east := slices.IndexFunc(words, func(w string) bool { return w == "E" || w == "W" })
+	meters, err := strconv.ParseFloat(strings.TrimSuffix(words[east+1], "M"), 64)
 	if err != nil || meters < minAltitude || meters > maxAltitude {
-		return "", errors.New(locForm + ", not " + deed.Quoted(words[at]) + ": the altitude is from -100000.00m to 42849672.95m")
+		return "", errors.New(locForm + ", not " + deed.Quoted(words[east+1]) + ": the altitude is from -100000.00m to 42849672.95m")
 	}
-	return strings.ReplaceAll(value, "M", "m"), nil
+	sizes := strings.ReplaceAll(strings.Join(words[east:], " "), "M", "m")
+	return withSeconds(words[:north]) + " " + words[north] + " " + withSeconds(words[north+1:east]) + " " + sizes, nil
+}
+
+// withSeconds returns degrees, minutes and seconds, which the library's parser all needs. It
+// cuts the seconds off after thousandths, and as a binary fraction 1.001 is less than that:
+// with another digit it is not.
+func withSeconds(angle []string) string {
+	angle = append(slices.Clone(angle), "0", "0")[:3]
+	whole, fraction, _ := strings.Cut(angle[2], ".")
+	angle[2] = whole + "." + (fraction + "000")[:3] + "5"
+	return strings.Join(angle, " ")
 }
 
 // An altitude is 32 bits of centimeters, from 100,000 m below the sea on (RFC 1876, 2). The

@@ -57,18 +57,19 @@ func readForward(value string) (string, error) {
 	}
 	u, err := url.Parse(text)
 	switch {
-	case status != "301" && status != "302" || err != nil || len(text) > maxForwardURL || strings.ContainsAny(text, " \\\"<>^`{|}") || !printable(text):
+	case status != "301" && status != "302" || err != nil || len(text) > maxForwardURL || strings.ContainsAny(text, " \\\"<>^`{|}") || !printable(strings.Replace(text, u.Hostname(), "", 1)):
 		return "", errors.New(forwardForm)
 	case u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Opaque != "":
 		return "", errors.New(forwardForm + "; without a user or password")
 	}
-	if _, err := (nameRule{}).target(u.Hostname()); err != nil {
+	host, err := (nameRule{}).target(u.Hostname())
+	if err != nil {
 		return "", err
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
 		return "", errors.New(forwardForm + "; with a port from 1 to 65535, if any")
 	}
-	u.Host = strings.ToLower(u.Host)
+	u.Host = strings.ToLower(strings.Replace(u.Host, u.Hostname(), host, 1))
 	if status == "302" {
 		return u.String(), nil
 	}

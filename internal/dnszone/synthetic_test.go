@@ -102,3 +102,20 @@ func TestForwardAtADeepHost(t *testing.T) {
 		}
 	}
 }
+
+// The host of a FORWARD is a name like any other: Unicode becomes punycode, and what begins
+// like it and is not is refused. The rest of the URL is ASCII.
+func TestForwardToAnInternationalisedHost(t *testing.T) {
+	for value, want := range map[string]string{
+		"https://Bücher.example/": "https://xn--bcher-kva.example/", "301 http://bücher.example.:8080/a?b#c": "301 http://xn--bcher-kva.example:8080/a?b#c",
+		"https://xn--BCHER-kva.example": "https://xn--bcher-kva.example", "https://xn--a.example/": "", "https://example.net/bücher": "", "https://a.example/?ü": "", "https://\u202e.example/": "",
+	} {
+		r, err := rec("FORWARD", "go", value).Canonical(zoneName)
+		if r.Value != want || (err == nil) != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", value, r.Value, err, want)
+		}
+		if again, err := r.Canonical(zoneName); want != "" && (err != nil || again.Value != want) {
+			t.Errorf("%s became %q, %v", want, again.Value, err)
+		}
+	}
+}

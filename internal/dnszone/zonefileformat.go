@@ -79,9 +79,39 @@ func inCanonicalOrder(z Zone) []Record {
 	return out
 }
 
+// maxTag is the length of the longest tag of a CAA record that every server reads; NSD 4.6
+// reads no longer one.
+const maxTag = 15
+
+// needsGeneric reports whether some name servers do not read the value of a canonical record,
+// although they read the same data in the generic form (RFC 3597).
+func (r Record) needsGeneric() bool {
+	fields := strings.Fields(r.Value)
+	switch r.Type {
+	case "CAA":
+		return len(fields[1]) > maxTag
+	case "HTTPS", "SVCB":
+		for _, param := range fields[2:] {
+			key, value, _ := strings.Cut(param, "=")
+			switch {
+			case key == "ohttp" || strings.HasPrefix(key, "key"): // one server knows the name of a key, another only its number
+				return true
+			case key == "mandatory" && r.Type == "HTTPS" && (strings.Contains(value, "port") || strings.Contains(value, "no-default-alpn")):
+				return true // these are mandatory anyway (RFC 9460, 9), and NSD 4.12 refuses to read it
+			}
+		}
+	}
+	return false
+}
+
 // zoneFileData returns the data of a canonical record in zone file format: names end
 // in a dot, and texts are quoted.
 func (r Record) zoneFileData() string {
+	if t, err := recordTypeOf(r.Type); err == nil && r.needsGeneric() {
+		if d, err := r.data(t); err == nil { // does not fail for a canonical record
+			return showGeneric(d.data)
+		}
+	}
 	switch r.Type {
 	case "TXT":
 		list, err := readText(r.Value)
@@ -102,13 +132,6 @@ func (r Record) zoneFileData() string {
 	case "HTTPS", "SVCB":
 		parts := strings.Split(r.Value, " ")
 		parts[1] = dotted(parts[1])
-		if t, err := recordTypeOf(r.Type); err == nil && slices.Contains(parts, "ohttp") {
-			// The servers of Debian 12 do not know this key, and others refuse its
-			// number.
-			if d, err := r.data(t); err == nil {
-				return showGeneric(d.data)
-			}
-		}
 		return strings.Join(parts, " ")
 	}
 	return r.Value

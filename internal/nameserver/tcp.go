@@ -145,6 +145,7 @@ var workers = sync.Pool{New: func() any { return newWorker(math.MaxUint16) }}
 func (s *Server) serveTCP(conn *tcpConn) {
 	from := conn.RemoteAddr().(*net.TCPAddr).AddrPort().Addr()
 	in, out := bufio.NewReaderSize(conn, 2+maxQuerySize), bufio.NewWriterSize(conn, 4096)
+	defer out.Flush() // what was answered before the end; an error means that nobody reads it
 	for {
 		// The deadline covers reading the whole next query, and is renewed for
 		// writing the responses.

@@ -68,7 +68,7 @@ func TestAliasFollowsItsTarget(t *testing.T) {
 		if serial := look(2*time.Minute, 1, "192.0.2.1", "192.0.2.2"); serial != first {
 			t.Errorf("another order has another serial")
 		}
-		answer, ttl = []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fe80::1", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::ffff:192.168.0.1", "2001:db8::7"}, 0
+		answer, ttl = []string{"127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "fe80::1", "0.0.0.0", "100.64.0.1", "224.0.0.1", "::ffff:192.168.0.1", "::10.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::a00:1", "2002:a00:1::1", "2001::1", "fec0::1", "198.18.0.1", "192.0.0.1", "2001:db8::7"}, 0
 		if serial := look(5*time.Minute, 1, "2001:db8::7"); serial == first {
 			t.Error("other addresses have the same serial")
 		}

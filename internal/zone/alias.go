@@ -129,7 +129,7 @@ func (u *AliasUpdater) Advance(ctx context.Context, id string) error {
 func usableAddresses(addrs []netip.Addr) (usable []netip.Addr) {
 	for _, a := range addrs {
 		a = a.Unmap()
-		if a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(sharedNetworks, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		if a.IsGlobalUnicast() && !a.IsPrivate() && (a.Is4() || allocated.Contains(a)) && !slices.ContainsFunc(sharedNetworks, func(p netip.Prefix) bool { return p.Contains(a) }) {
 			usable = append(usable, a.WithZone(""))
 		}
 	}
@@ -138,8 +138,12 @@ func usableAddresses(addrs []netip.Addr) (usable []netip.Addr) {
 	return usable[:min(len(usable), maxAliasAddrs)]
 }
 
+// allocated is the IPv6 space with public addresses. Those that hide an IPv4 address, such as
+// by NAT64 of one's own network (RFC 8215), are outside.
+var allocated = netip.MustParsePrefix("2000::/3")
+
 // sharedNetworks are not public, and not private by netip's definition (RFC 6890).
 var sharedNetworks = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2002::/16"),
 }
