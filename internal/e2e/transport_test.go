@@ -107,11 +107,11 @@ func TestMalformedRequests(t *testing.T) {
 }
 
 // Transfer-Encoding overrides Content-Length (RFC 9112, 6.3), and the bytes after
-// the chunks are not taken for another request.
+// the chunks are not taken for another request: the connection ends (6.1).
 func TestContentLengthAndTransferEncoding(t *testing.T) {
 	h := open(t, options{})
-	const smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
-	got := h.raw(t, fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n%s", len(smuggled)+12, smuggled))
+	const smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+	got := h.raw(t, fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n%s", len(smuggled)+12, smuggled))
 	if len(got) != 1 {
 		t.Fatalf("got %+v, want one answer", got)
 	}
