@@ -118,6 +118,25 @@ func TestContentLengthAndTransferEncoding(t *testing.T) {
 	got[0].expect(t, 400, deed.CodeValidation)
 }
 
+// A client that closes its side after a request gets the response.
+func TestHalfClosedConnections(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	for _, path := range []string{"/domains/search?query=example&tlds=all", "/domains/nothere.com", "/rdap/domain/nothere.com"} {
+		for range 20 {
+			conn := h.dial(t)
+			if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if got := answers(t, conn); len(got) != 1 || got[0].status >= 500 {
+				t.Fatalf("%s: got %+v", path, got)
+			}
+		}
+	}
+}
+
 func TestBodies(t *testing.T) {
 	h := open(t, options{limits: generous()})
 	deep := func(n int) string { return strings.Repeat(`[`, n) + strings.Repeat(`]`, n) }
