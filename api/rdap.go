@@ -50,12 +50,19 @@ type RDAPDomain struct {
 type RDAPNameserver struct {
 	*RDAPAnswer // nil if nested
 
-	Class       string      `json:"objectClassName"`
-	LDHName     string      `json:"ldhName"`
-	UnicodeName string      `json:"unicodeName,omitzero"`
-	Status      []string    `json:"status,omitzero"`
-	Events      []RDAPEvent `json:"events,omitzero"`
-	Links       []RDAPLink  `json:"links,omitzero"`
+	Class       string        `json:"objectClassName"`
+	LDHName     string        `json:"ldhName"`
+	UnicodeName string        `json:"unicodeName,omitzero"`
+	Addresses   RDAPAddresses `json:"ipAddresses,omitzero"` // glue, of servers below the name
+	Status      []string      `json:"status,omitzero"`
+	Events      []RDAPEvent   `json:"events,omitzero"`
+	Links       []RDAPLink    `json:"links,omitzero"`
+}
+
+// RDAPAddresses are the addresses of a name server.
+type RDAPAddresses struct {
+	V4 []string `json:"v4,omitzero"`
+	V6 []string `json:"v6,omitzero"`
 }
 
 // RDAPSecureDNS says whether the zone of a name is signed (RFC 9083, 5.3).

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,6 +158,9 @@ func (s *Searcher) fill(ctx context.Context, results []Result) error {
 		}
 	}
 	if len(results) > 0 && !slices.ContainsFunc(results, func(r Result) bool { return r.Reason != Unknown }) {
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return fmt.Errorf("wait for the registrar: %w", ctx.Err()) // the caller is gone, the registrar did not fail
+		}
 		return errNotChecked
 	}
 	return s.markTaken(ctx, results)

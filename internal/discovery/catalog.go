@@ -50,7 +50,7 @@ func (s *Server) aiCatalog() api.AICatalog {
 }
 
 // image is the picture that ERC-8004 requires, a name tag, as a data URL.
-const image = "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath d='M3 4h10l8 8-8 8H3z' fill='%23246'/%3E%3Ccircle cx='7' cy='12' r='2' fill='%23fff'/%3E%3C/svg%3E"
+const image = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2024%2024'%3E%3Cpath%20d='M3%204h10l8%208-8%208H3z'%20fill='%23246'/%3E%3Ccircle%20cx='7'%20cy='12'%20r='2'%20fill='%23fff'/%3E%3C/svg%3E"
 
 // registration returns the document that an on-chain registry of agents points to.
 // The service is not registered in any yet.

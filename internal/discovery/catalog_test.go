@@ -48,6 +48,9 @@ func TestAgentRegistration(t *testing.T) {
 	if got.Type != "https://eips.ethereum.org/EIPS/eip-8004#registration-v1" || got.Name == "" || got.Description == "" || !strings.HasPrefix(got.Image, "data:image/svg+xml,") || !got.X402Support || !got.Active {
 		t.Errorf("got %+v", got)
 	}
+	if strings.ContainsAny(got.Image, " \"<>") { // not in a URI (RFC 3986, 2)
+		t.Errorf("the image is no URL: %s", got.Image)
+	}
 	names := []string{}
 	for _, service := range got.Services {
 		names = append(names, service.Name)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"deed.example/deed"
@@ -29,6 +30,11 @@ func TestGlue(t *testing.T) {
 		d := delegated(t, put("first.com", own))
 		if len(d.Glue) != 1 || d.Glue[0].Host != "ns1.first.com" || !slices.Equal(d.Glue[0].Addresses, []string{"192.0.2.1", "2001:db8::1"}) {
 			t.Errorf("got %+v", d.Glue)
+		}
+		for _, path := range []string{"/rdap/domain/first.com", "/rdap/nameserver/ns1.first.com"} {
+			if got := e.get(t, path); strings.Count(got.body, `"ipAddresses":{"v4":["192.0.2.1"],"v6":["2001:db8::1"]}`) != 1 || strings.Count(got.body, "ipAddresses") != 1 {
+				t.Errorf("%s: got %s", path, got.body)
+			}
 		}
 		if addrs, ok := e.server.Host("ns1.first.com"); !ok || len(addrs) != 2 {
 			t.Errorf("at the registry: got %v, %t", addrs, ok)

@@ -107,15 +107,34 @@ func TestMalformedRequests(t *testing.T) {
 }
 
 // Transfer-Encoding overrides Content-Length (RFC 9112, 6.3), and the bytes after
-// the chunks are not taken for another request.
+// the chunks are not taken for another request: the connection ends (6.1).
 func TestContentLengthAndTransferEncoding(t *testing.T) {
 	h := open(t, options{})
-	const smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n"
-	got := h.raw(t, fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n%s", len(smuggled)+12, smuggled))
+	const smuggled = "GET /livez HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+	got := h.raw(t, fmt.Sprintf("POST /auth/verify HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n%s", len(smuggled)+12, smuggled))
 	if len(got) != 1 {
 		t.Fatalf("got %+v, want one answer", got)
 	}
 	got[0].expect(t, 400, deed.CodeValidation)
+}
+
+// A client that closes its side after a request gets the response.
+func TestHalfClosedConnections(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	for _, path := range []string{"/domains/search?query=example&tlds=all", "/domains/nothere.com", "/rdap/domain/nothere.com"} {
+		for range 20 {
+			conn := h.dial(t)
+			if _, err := io.WriteString(conn, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if got := answers(t, conn); len(got) != 1 || got[0].status >= 500 {
+				t.Fatalf("%s: got %+v", path, got)
+			}
+		}
+	}
 }
 
 func TestBodies(t *testing.T) {

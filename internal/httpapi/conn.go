@@ -3,9 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"deed.example/deed"
 )
@@ -28,12 +30,56 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, publicURL: l.publicURL}, nil
+	return &conn{Conn: c, publicURL: l.publicURL, responded: make(chan struct{}, 1)}, nil
 }
 
 type conn struct {
 	net.Conn
 	publicURL string
+	responded chan struct{} // full from the beginning of a response on
+}
+
+// maxHalfClosed is how long a client that has closed its side may wait for a response, as
+// long as there is time to write it.
+const maxHalfClosed = writeTimeout
+
+// Read implements net.Conn. While a handler runs, net/http reads one byte ahead, and takes
+// the end of what the client sends for the end of the connection: it would cancel the
+// request of a client that closes its side and waits for the response (RFC 9293, 3.6). So
+// the end is reported when the response begins; streams begin at once.
+func (c *conn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == io.EOF && len(p) == 1 {
+		limit := time.NewTimer(maxHalfClosed)
+		defer limit.Stop()
+		select {
+		case <-c.responded:
+		case <-limit.C:
+		}
+	}
+	return n, err
+}
+
+// SetReadDeadline implements net.Conn. net/http removes the deadline before it reads ahead,
+// and sets one in the past when a handler has returned.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() {
+		c.respond()
+		return c.Conn.SetReadDeadline(t)
+	}
+	select {
+	case <-c.responded:
+	default:
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// respond notes that a response has begun.
+func (c *conn) respond() {
+	select {
+	case c.responded <- struct{}{}:
+	default:
+	}
 }
 
 // NetConn returns the connection below (connlimit.ConnState).
@@ -58,6 +104,7 @@ var (
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
+	defer c.respond()
 	if !bytes.HasPrefix(p, rawPrefix) || !bytes.HasPrefix(p, rawExpect) && !bytes.Contains(p[:min(len(p), 256)], rawHeaders) {
 		return c.Conn.Write(p)
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/logcause"
 	"deed.example/deed/internal/ratelimit"
 )
 
@@ -78,17 +78,11 @@ var errInternal = &deed.Error{
 	Retry:   2 * time.Second,
 }
 
-// gone reports whether the request failed because its caller is gone, which is no error of
-// ours.
-func gone(r *http.Request, err error) bool {
-	return r.Context().Err() != nil && errors.Is(err, context.Canceled)
-}
-
 // fail writes the error body. An error without a code is internal: the caller
 // gets SERVICE_UNAVAILABLE, and the cause goes to the log.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e, status := shown(err)
-	if status >= 500 && !gone(r, err) {
+	if status >= 500 && !logcause.CallerIsGone(r.Context(), err) {
 		s.Log.ErrorContext(r.Context(), "request failed", "route", r.Pattern, "status", status,
 			"requestId", w.Header().Get("X-Request-Id"), "err", err)
 	}

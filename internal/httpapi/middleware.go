@@ -62,7 +62,15 @@ func (s *Server) setCommonHeaders(h http.Header, r *http.Request) {
 		h["Access-Control-Allow-Headers"] = allowHeaders
 		h["Access-Control-Max-Age"] = allowFor
 	}
+	if r.TransferEncoding != nil {
+		h["Connection"] = closeConnection
+	}
 }
+
+// closeConnection ends the connection of a request in chunks: if it also had a
+// Content-Length, which net/http removes, a proxy before us may have seen another end of
+// it (RFC 9112, 6.1).
+var closeConnection = []string{"close"}
 
 // Pages of any origin may call the API: callers are authenticated by tokens and
 // signatures, never by a cookie that a browser would add (CORS).

@@ -111,6 +111,9 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // Draining reports whether Drain was called.
 func (s *Server) Draining() bool { return s.draining.Load() }
 
+// writeTimeout is how long a request may take with its response, unless it is a stream.
+const writeTimeout = 30 * time.Second
+
 // Configure returns an http.Server for s with timeouts and size limits. Use it
 // with listeners from Listen.
 func (s *Server) Configure() *http.Server {
@@ -118,7 +121,7 @@ func (s *Server) Configure() *http.Server {
 		Handler:                      s.Handler(),
 		ReadHeaderTimeout:            5 * time.Second,
 		ReadTimeout:                  10 * time.Second,
-		WriteTimeout:                 30 * time.Second,
+		WriteTimeout:                 writeTimeout,
 		IdleTimeout:                  60 * time.Second,
 		MaxHeaderBytes:               maxHeaderBytes - 4096, // net/http adds 4096 bytes
 		DisableGeneralOptionsHandler: true,                  // OPTIONS * reaches the middleware

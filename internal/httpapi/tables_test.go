@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/interfacedoc"
+	"deed.example/deed/internal/openapi"
 )
 
 // The routes of the interface document come first, in its order.
@@ -65,4 +67,53 @@ func TestLimitsAreThoseOfTheInterfaceDocument(t *testing.T) {
 	if !l.Register.Durable {
 		t.Error("the daily window does not survive a restart")
 	}
+}
+
+// The examples of errors in openapi.yaml have the titles that are served.
+func TestTitlesAreThoseOfTheExamples(t *testing.T) {
+	d, err := openapi.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, one := range v {
+				walk(one)
+			}
+		case map[string]any:
+			for _, one := range v {
+				walk(one)
+			}
+			title, ok := v["error"].(string)
+			code, coded := v["code"].(string)
+			if !ok || !coded {
+				return
+			}
+			found++
+			if !slices.Contains(titlesOf(v, deed.Code(code)), title) {
+				t.Errorf("got %q for %s: %v", title, code, v)
+			}
+		}
+	}
+	walk(d.Root)
+	if found < 20 {
+		t.Errorf("got %d examples of errors", found)
+	}
+}
+
+// titlesOf returns the titles that an error with the code may have.
+func titlesOf(body map[string]any, code deed.Code) []string {
+	if status, ok := body["errorCode"].(int); ok {
+		return []string{http.StatusText(status)} // RDAP
+	}
+	out := []string{statuses[code].title}
+	for status, c := range refusals {
+		if c == code && status != statuses[c].status {
+			out = append(out, http.StatusText(status))
+		}
+	}
+	return out
 }

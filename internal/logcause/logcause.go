@@ -48,6 +48,12 @@ func New(next slog.Handler, now func() time.Time) *Handler {
 	return &Handler{next: next, state: &state{now: now, seen: map[string]*count{}}}
 }
 
+// CallerIsGone reports whether a request with this context failed because its caller is
+// gone, which is no error of the service and needs no line.
+func CallerIsGone(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
+}
+
 // Enabled implements slog.Handler.
 func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
 

@@ -32,7 +32,7 @@ func (s *Server) domain(ctx context.Context, requestURL, text string) (any, erro
 		Redacted:  s.redacted(v.Registry.ROID != ""),
 	}
 	for _, host := range v.Nameservers {
-		out.Nameservers = append(out.Nameservers, api.RDAPNameserver{Class: "nameserver", LDHName: host, UnicodeName: unicodeName(host)})
+		out.Nameservers = append(out.Nameservers, nameserver(host, v.Glue.Of(host)))
 	}
 	for _, ds := range v.DS {
 		out.SecureDNS.DS = append(out.SecureDNS.DS, api.RDAPDS(ds))

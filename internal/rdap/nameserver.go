@@ -2,6 +2,7 @@ package rdap
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ func (s *Server) nameserver(ctx context.Context, requestURL, text string) (any, 
 	if err != nil {
 		return nil, err
 	}
-	known, err := s.isKnownNameserver(ctx, host)
+	known, glue, err := s.isKnownNameserver(ctx, host)
 	if err != nil {
 		return nil, err
 	}
@@ -26,27 +27,41 @@ func (s *Server) nameserver(ctx context.Context, requestURL, text string) (any, 
 	}
 	self := s.PublicURL + "/rdap/nameserver/" + host
 	common := s.commonMembers(requestURL)
-	return api.RDAPNameserver{
-		RDAPAnswer: &common,
-		Class:      "nameserver", LDHName: host, UnicodeName: unicodeName(host), Status: []string{"active"},
-		Events: []api.RDAPEvent{event("last update of RDAP database", s.Now())},
-		Links:  []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}},
-	}, nil
+	out := nameserver(host, glue)
+	out.RDAPAnswer, out.Status = &common, []string{"active"}
+	out.Events = []api.RDAPEvent{event("last update of RDAP database", s.Now())}
+	out.Links = []api.RDAPLink{{Value: self, Rel: "self", Href: self, Type: media}}
+	return out, nil
 }
 
-func (s *Server) isKnownNameserver(ctx context.Context, host string) (bool, error) {
+// nameserver returns a name server with the addresses that its registry publishes.
+func nameserver(host string, glue []netip.Addr) api.RDAPNameserver {
+	out := api.RDAPNameserver{Class: "nameserver", LDHName: host, UnicodeName: unicodeName(host)}
+	for _, a := range glue {
+		if a.Is4() {
+			out.Addresses.V4 = append(out.Addresses.V4, a.String())
+		} else {
+			out.Addresses.V6 = append(out.Addresses.V6, a.String())
+		}
+	}
+	return out
+}
+
+// isKnownNameserver reports whether a host is a name server that is shown, and returns its
+// glue.
+func (s *Server) isKnownNameserver(ctx context.Context, host string) (known bool, glue []netip.Addr, err error) {
 	if slices.Contains(s.Nameservers, host) {
-		return true, nil
+		return true, nil, nil
 	}
 	name, ok := registrableName(host)
 	if !ok {
-		return false, nil
+		return false, nil, nil
 	}
 	v, err := s.Names.Name(ctx, name)
 	if deed.CodeOf(err) == deed.CodeNotFound {
-		return false, nil
+		return false, nil, nil
 	}
-	return slices.Contains(v.Nameservers, host), err
+	return slices.Contains(v.Nameservers, host), v.Glue.Of(host), err
 }
 
 // registrableName returns the registrable name that a host belongs to.

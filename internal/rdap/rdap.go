@@ -22,6 +22,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/logcause"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/wirejson"
 )
@@ -112,7 +113,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errUnsupported) {
 		status = http.StatusNotImplemented
 	}
-	if status == http.StatusServiceUnavailable {
+	if status == http.StatusServiceUnavailable && !logcause.CallerIsGone(r.Context(), err) {
 		s.Log.ErrorContext(r.Context(), "request failed", "route", r.Pattern, "status", status, "requestId", h.Get("X-Request-Id"), "err", err)
 	}
 	retry := int(e.Retry.Seconds())

@@ -1,10 +1,37 @@
 package rdap
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registration"
 )
+
+// namesFunc reads a name.
+type namesFunc func(ctx context.Context) error
+
+func (f namesFunc) Name(ctx context.Context, _ deed.Name) (registration.View, error) {
+	return registration.View{}, f(ctx)
+}
+
+// A caller who goes away in the middle of a request is no error of the service.
+func TestCallerIsGone(t *testing.T) {
+	var log bytes.Buffer
+	ctx, leave := context.WithCancel(t.Context())
+	s := &Server{Log: slog.New(slog.NewTextHandler(&log, nil)), Names: namesFunc(func(ctx context.Context) error {
+		leave()
+		return fmt.Errorf("read a name: %w", ctx.Err())
+	})}
+	s.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, "GET", "/rdap/domain/example.com", nil))
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", log.String())
+	}
+}
 
 // The whole table of RFC 8056, 2, for names.
 func TestStatusValues(t *testing.T) {
