@@ -156,18 +156,30 @@ func (s *session) openOwner() (*client.Client, error) {
 	return s.client(w)
 }
 
-// signedIn reports whether there is a stored sign-in. If a wallet is named by its
-// address, it must be that of this wallet.
+// signedIn reports whether there is a stored sign-in. If a wallet is named, it must be
+// that of this wallet: a name that is misspelled must not act for another one.
 func (s *session) signedIn() bool {
 	folder, err := configFolder()
 	if err != nil {
 		return false
 	}
 	t, err := newTokenFile(folder, s.server).Tokens(s.ctx)
-	if named := s.namedWallet(); common.IsHexAddress(named) && common.HexToAddress(named) != common.HexToAddress(t.Wallet) {
+	if err != nil || t.Refresh == "" {
 		return false
 	}
-	return err == nil && t.Refresh != ""
+	named := s.namedWallet()
+	if named == "" {
+		return true
+	}
+	address := common.HexToAddress(named)
+	if !common.IsHexAddress(named) {
+		w, err := findWallet(named)
+		if err != nil {
+			return false
+		}
+		address, _ = w.address() // one that does not say it is no match
+	}
+	return address == common.HexToAddress(t.Wallet)
 }
 
 func (s *session) client(w client.Signer) (*client.Client, error) {
