@@ -42,6 +42,7 @@ var packages = []struct {
 	{"docs", core},
 	{"internal/wirejson", core},
 	{"internal/openapi", core},
+	{"internal/jsonrpc", core},
 	{"internal/seal", core},
 	{"internal/dnszone", core},
 	{"internal/dnssec", core},

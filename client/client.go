@@ -18,6 +18,7 @@ type Client struct {
 	cap     *USDC  // nil: it pays nothing
 	budget  *Budget
 	confirm func(context.Context, Offer) error
+	notify  func(error) // that a request is repeated; may be nil
 	journal Journal
 	tokens  TokenStore
 	site    string // the domain of sign-in messages; "": that of base
@@ -44,6 +45,11 @@ func WithBudget(b *Budget) Option { return func(c *Client) { c.budget = b } }
 func WithConfirm(ask func(context.Context, Offer) error) Option {
 	return func(c *Client) { c.confirm = ask }
 }
+
+// WithRetryNotice calls a function when a request failed and is repeated until it
+// succeeds: while WatchJob and WatchEvents wait, and when it is not known whether a
+// payment arrived. It is called once for each outage, with the error.
+func WithRetryNotice(tell func(error)) Option { return func(c *Client) { c.notify = tell } }
 
 // WithHTTPClient makes calls through h. Redirects are not followed: a token or a
 // payment is for one service.

@@ -67,13 +67,18 @@ func TestUnknownJob(t *testing.T) {
 // with the next script: the states of a job, as a stream or not.
 func scripted(t *testing.T, scripts ...func(http.ResponseWriter)) *client.Client {
 	t.Helper()
+	return scriptedWith(t, nil, scripts...)
+}
+
+func scriptedWith(t *testing.T, opts []client.Option, scripts ...func(http.ResponseWriter)) *client.Client {
+	t.Helper()
 	next := make(chan func(http.ResponseWriter), len(scripts))
 	for _, s := range scripts {
 		next <- s
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { (<-next)(w) }))
 	t.Cleanup(server.Close)
-	c, err := client.New(server.URL)
+	c, err := client.New(server.URL, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if asked := r.Header.Values(a2a.SvcParamExtensions); slices.ContainsFunc(asked, func(list string) bool { return strings.Contains(list, api.A2APaymentExtension) }) {
 		w.Header().Set(a2a.SvcParamExtensions, api.A2APaymentExtension)
 	}
-	if refuseVersion(out, r) {
+	if refuse(out, r) {
 		return
 	}
 	caller := &requestHandler{Server: s, bearer: bearer(r), from: agent.OriginOf(r)}

@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
+	"github.com/a2aproject/a2a-go/v2/errordetails"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"deed.example/deed/internal/jsonrpc"
 	"deed.example/deed/internal/wirejson"
 )
 
@@ -29,44 +31,60 @@ var legacyMethods = map[string]string{
 // protocolVersion is the version that this package implements, as A2A-Version has it.
 const protocolVersion = "1.0"
 
-// refuseVersion answers a request of another version with what to send instead (A2A 1.0,
-// 3.6.2). A client says its version in A2A-Version; the methods of 0.3 and earlier have a
-// slash. Without both, the request is one of this version. It reports whether it answered.
-func refuseVersion(w http.ResponseWriter, r *http.Request) bool {
+// refuse answers a request that the library does not take: one of another version, or one
+// that it cannot read, in which case its words would be those of Go (params.go). It
+// reports whether it answered.
+func refuse(w http.ResponseWriter, r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
 		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failingReader{err}))
 		return false
 	}
+	if message, id := otherVersion(r, body); message != "" {
+		more := map[string]any{"supportedVersions": []string{protocolVersion}, "agentCard": "/.well-known/agent-card.json"}
+		writeError(w, versionNotSupported, id, message, errordetails.NewFromStruct(more), errordetails.NewErrorInfo("VERSION_NOT_SUPPORTED", a2a.ProtocolDomain, nil))
+		return true
+	}
+	if e := jsonrpc.Check(body, methods); e != nil {
+		writeParamsError(w, e)
+		return true
+	}
+	return false
+}
+
+// otherVersion says what to send instead of a request of another version (A2A 1.0,
+// 3.6.2), and returns the request's ID. A client says its version in A2A-Version; the
+// methods of 0.3 and earlier have a slash. Without both, the request is one of this
+// version, and the message is "".
+func otherVersion(r *http.Request, body []byte) (message string, id jsontext.Value) {
 	var in struct {
 		ID     jsontext.Value `json:"id"`
 		Method string         `json:"method"`
 	}
 	if json.Unmarshal(body, &in) != nil {
-		return false
+		return "", nil
 	}
-	message := ""
+	if len(in.ID) == 0 {
+		in.ID = jsontext.Value("null")
+	}
 	switch asked := versionOf(r); {
 	case strings.Contains(in.Method, "/"):
 		message = legacyMessage(in.Method)
 	case asked != "" && asked != protocolVersion:
 		message = fmt.Sprintf("this endpoint implements A2A 1.0, and not the version %.20q: send the header A2A-Version: 1.0", asked)
-	default:
-		return false
 	}
-	if len(in.ID) == 0 {
-		in.ID = jsontext.Value("null")
-	}
-	raw, err := wirejson.Marshal(map[string]any{"jsonrpc": "2.0", "id": in.ID, "error": map[string]any{
-		"code": versionNotSupported, "message": message, "data": map[string]any{"supportedVersions": []string{protocolVersion}, "agentCard": "/.well-known/agent-card.json"},
-	}})
+	return message, in.ID
+}
+
+// writeError writes an error response of JSON-RPC with details (A2A 1.0, 9.5).
+func writeError(w http.ResponseWriter, code int64, id jsontext.Value, message string, details ...*errordetails.Typed) {
+	raw, err := wirejson.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": code, "message": message, "data": details}})
 	if err != nil {
-		return false
+		raw = []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"the error cannot be written"}}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(raw) // the client is gone if this fails
-	return true
 }
 
 // versionOf returns the version that a client asks for, or "". One that cannot set

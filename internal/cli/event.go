@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -12,9 +13,6 @@ import (
 	"deed.example/deed/api"
 	"deed.example/deed/client"
 )
-
-// eventInterval is how often --follow looks for new events.
-const eventInterval = 2 * time.Second
 
 func eventsCommand() *cobra.Command {
 	var follow bool
@@ -43,10 +41,14 @@ func eventsCommand() *cobra.Command {
 	return cmd
 }
 
-// followEvents prints events as they happen, until the command is interrupted.
+// followEvents prints events as they happen, until the command is interrupted. A
+// service that does not respond at the start is an error; later it is waited for.
 func (s *session) followEvents(c *client.Client, after string) error {
-	for {
-		for e, err := range c.Events(s.ctx, after) {
+	for _, events := range []func(context.Context, string) iter.Seq2[api.Event, error]{c.Events, c.WatchEvents} {
+		for e, err := range events(s.ctx, after) {
+			if s.ctx.Err() != nil {
+				return nil // interrupted
+			}
 			if err != nil {
 				return err
 			}
@@ -55,13 +57,8 @@ func (s *session) followEvents(c *client.Client, after string) error {
 			}
 			after = e.Cursor
 		}
-		ctx, cancel := context.WithTimeout(s.ctx, eventInterval)
-		<-ctx.Done()
-		cancel()
-		if s.ctx.Err() != nil {
-			return nil // interrupted
-		}
 	}
+	return nil
 }
 
 func (s *session) printEvent(e api.Event) error {

@@ -36,6 +36,9 @@ func jobCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if _, err := c.Job(s.ctx, args[0]); err != nil {
+			return err // a wrong address or id is not waited for
+		}
 		if timeout > 0 {
 			ctx, cancel := context.WithTimeout(s.ctx, timeout)
 			defer cancel()
@@ -99,7 +102,7 @@ func (s *session) watchJob(c *client.Client, id string) error {
 func (s *session) follow(c *client.Client, id string) (last api.Job, err error) {
 	report := s.lines
 	if _, tty := terminal(s.errs); tty {
-		report = s.timeline
+		report, s.redrawing = s.timeline, true
 		defer fmt.Fprintln(s.errs) // ends the line that is redrawn
 	}
 	for job, err := range c.WatchJob(s.ctx, id) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -34,6 +35,7 @@ type session struct {
 	budget       *client.USDC // total of all calls; nil if not set
 	askAbove     *client.USDC // prices an agent need not ask about; nil if not set
 	json, yes    bool
+	redrawing    bool // the last line of errs is a timeline
 }
 
 // defaultServer is the default address of `deed serve`.
@@ -154,18 +156,30 @@ func (s *session) openOwner() (*client.Client, error) {
 	return s.client(w)
 }
 
-// signedIn reports whether there is a stored sign-in. If a wallet is named by its
-// address, it must be that of this wallet.
+// signedIn reports whether there is a stored sign-in. If a wallet is named, it must be
+// that of this wallet: a name that is misspelled must not act for another one.
 func (s *session) signedIn() bool {
 	folder, err := configFolder()
 	if err != nil {
 		return false
 	}
 	t, err := newTokenFile(folder, s.server).Tokens(s.ctx)
-	if named := s.namedWallet(); common.IsHexAddress(named) && common.HexToAddress(named) != common.HexToAddress(t.Wallet) {
+	if err != nil || t.Refresh == "" {
 		return false
 	}
-	return err == nil && t.Refresh != ""
+	named := s.namedWallet()
+	if named == "" {
+		return true
+	}
+	address := common.HexToAddress(named)
+	if !common.IsHexAddress(named) {
+		w, err := findWallet(named)
+		if err != nil {
+			return false
+		}
+		address, _ = w.address() // one that does not say it is no match
+	}
+	return address == common.HexToAddress(t.Wallet)
 }
 
 func (s *session) client(w client.Signer) (*client.Client, error) {
@@ -173,7 +187,7 @@ func (s *session) client(w client.Signer) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts := []client.Option{client.WithUserAgent(s.program), client.WithTokens(newTokenFile(folder, s.server)), client.WithJournal(journal{folder: folder})}
+	opts := []client.Option{client.WithUserAgent(s.program), client.WithTokens(newTokenFile(folder, s.server)), client.WithJournal(journal{folder: folder}), client.WithRetryNotice(s.sayRetry)}
 	if w != nil {
 		opts = append(opts, client.WithWallet(w), client.WithConfirm(s.confirmPayment))
 	}
@@ -190,4 +204,12 @@ func (s *session) client(w client.Signer) (*client.Client, error) {
 		return nil, usageError{err}
 	}
 	return c, nil
+}
+
+// sayRetry says that the service does not respond, and that the command goes on.
+func (s *session) sayRetry(err error) {
+	if s.redrawing {
+		fmt.Fprintln(s.errs)
+	}
+	fmt.Fprintf(s.errs, "%s; trying again until it answers or you interrupt this command\n", newReport(err).said)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	rpc "deed.example/deed/internal/jsonrpc"
 	"deed.example/deed/internal/wirejson"
 )
 
@@ -69,52 +70,48 @@ func (d *drain) Read(p []byte) (int, error) {
 
 // take passes a line of the input on, or refuses it.
 func (d *drain) take(line []byte, whole bool) {
-	code, why := check(line)
+	wrong := check(line)
 	switch {
 	case !whole || len(line) >= maxMessage:
-		d.refuse(jsonrpc.CodeInvalidRequest, nil, fmt.Sprintf("a message has less than %d bytes", maxMessage))
+		d.refuse(&rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: fmt.Sprintf("a message has less than %d bytes", maxMessage)})
 	case len(bytes.TrimSpace(line)) == 0:
-	case code != 0:
-		d.refuse(code, line, why)
+	case wrong != nil:
+		d.refuse(wrong)
 	default:
 		each(line, d.note)
 		d.ready = append(append(d.ready, line...), '\n')
 	}
 }
 
-// check returns the error code of a line that the library does not take, or 0.
-func check(line []byte) (code int64, why string) {
+var noID = jsontext.Value("null")
+
+// check returns why the library does not take a line, or nil.
+func check(line []byte) *rpc.Error {
 	all := []jsontext.Value{line}
-	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '[' {
+	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '[' && jsontext.Value(line).IsValid(lenient) {
 		all = nil // what is no list has no messages
 		_ = json.Unmarshal(line, &all, lenient)
 	}
-	if !jsontext.Value(line).IsValid(lenient) {
-		return jsonrpc.CodeParseError, "this line is not JSON: send each message in one line"
-	}
 	for _, one := range all {
+		if e := rpc.Check(one, methods); e != nil {
+			return e
+		}
 		if _, err := jsonrpc.DecodeMessage(one); err != nil {
-			return jsonrpc.CodeInvalidRequest, "this is not a message of JSON-RPC 2.0"
+			return &rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "this is not a message of JSON-RPC 2.0"}
 		}
 	}
 	if len(all) == 0 {
-		return jsonrpc.CodeInvalidRequest, "there is no message in this list"
+		return &rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "there is no message in this list"}
 	}
-	return 0, ""
+	return nil
 }
 
 // lenient leaves names that are there twice, and text that is not UTF-8, to the library.
 var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
 // refuse answers a line that the library does not see, with its ID if it has one.
-func (d *drain) refuse(code int64, line []byte, why string) {
-	var in struct {
-		ID jsontext.Value `json:"id"`
-	}
-	if json.Unmarshal(line, &in) != nil || in.ID.Kind() != '"' && in.ID.Kind() != '0' {
-		in.ID = jsontext.Value("null")
-	}
-	raw, err := wirejson.Marshal(map[string]any{"jsonrpc": "2.0", "id": in.ID, "error": map[string]any{"code": code, "message": why}})
+func (d *drain) refuse(e *rpc.Error) {
+	raw, err := wirejson.Marshal(rpcError(e.Code, e.ID, e.Body()))
 	if err != nil {
 		return // an ID cannot make it fail
 	}

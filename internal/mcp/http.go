@@ -55,6 +55,9 @@ func NewHandler(e *agent.Executor, site Site) http.Handler {
 			http.Error(plain, "this service is for its own machine only: call it as "+site.PublicURL, http.StatusBadRequest)
 			return
 		}
+		if plain.refuse(r) {
+			return
+		}
 		in := r.Clone(r.Context())
 		in.Header[remoteKey] = []string{r.RemoteAddr}
 		protocol.ServeHTTP(plain, in)

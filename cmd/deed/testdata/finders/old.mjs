@@ -15,7 +15,7 @@ const old = new A2AClient({ // the card of A2A 1.0 has no url for it, so its use
 })
 const { error } = await old.sendMessage({ message: { kind: 'message', messageId: 'm1', role: 'user', parts: [{ kind: 'text', text: words }] } })
 assert.equal(error.code, -32009)
-assert.deepEqual(error.data.supportedVersions, ['1.0'])
+assert.deepEqual(error.data.find((d) => d.supportedVersions).supportedVersions, ['1.0'])
 say(`${error.code}: ${error.message}`)
 
 console.log(`SendMessage of A2A 1.0: ${words}`)
