@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { axe, button, buyName, heading, newAccount, newName, openPage, pay, picture, signIn, test } from './lib.mjs'
+import { axe, button, buyName, connect, heading, newAccount, newName, openPage, pay, picture, problem, signIn, test } from './lib.mjs'
 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()
@@ -47,6 +47,50 @@ test('the records of a name: edit, queue, undo, pay once, history, go back', asy
   await pay(page)
   await page.getByText('The records are as they were.').waitFor()
   assert.deepEqual(errors, [])
+  await context.close()
+})
+
+test('two tabs change the records, and the second is told', async () => {
+  const account = newAccount()
+  const name = newName()
+  await buyName(account, name, [{ type: 'MX', host: '@', value: 'mail.example.com', distance: 10 }])
+  const { page, context } = await openPage({ account })
+  const add = async (tab, host) => {
+    await button(tab, 'Add a record').click()
+    await tab.getByLabel('Type').selectOption('TXT')
+    await tab.getByLabel('Host').fill(host)
+    await tab.getByLabel('Value').fill('text')
+    await button(tab, 'Add to the changes').click()
+  }
+  await signIn(page, '/app/names/' + name)
+  const other = await context.newPage()
+  await other.goto(page.url()) // the first tab gives it the session
+  await add(other, 'second')
+  await button(page, 'Edit MX @').click()
+  await page.getByLabel('Priority').fill('20')
+  await button(page, 'Add to the changes').click()
+  await button(page, 'Review and pay 0.10 USDC').click()
+  await pay(page)
+  await page.getByText('The changes are made.').waitFor()
+  await button(other, 'Review and pay 0.10 USDC').click()
+  await connect(other)
+  await problem(other, 'stale').getByText('The records have changed.').waitFor()
+  await other.getByRole('cell', { name: '20 mail.example.com' }).waitFor()
+  await button(other, 'Review and pay 0.10 USDC').click()
+  // While the answer to the payment is unknown, one more change is collected.
+  let sent = 0
+  await other.route('**/batch', async (route) => {
+    if (!route.request().headers()['payment-signature'] || ++sent > 2) return route.continue()
+    if (sent === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 1 second', retryAfter: 1 } })
+    await route.fetch()
+    await route.abort()
+  })
+  await pay(other)
+  await problem(other, 'limited').waitFor()
+  await add(other, 'third')
+  await button(other, 'Review and pay 0.20 USDC').click()
+  await other.getByText('The changes are made.').waitFor()
+  await other.getByText('1 change, 0.10 USDC').waitFor() // the third is not paid yet
   await context.close()
 })
 
