@@ -199,45 +199,6 @@ test('a reload at every step: the payment that was sent is repeated', async () =
   await context.close()
 })
 
-test('a payment whose answer was lost is limited: the same one is sent again', async () => {
-  const { page, wallet, context, name, account } = await atReview()
-  let sent = 0
-  await page.route('**/domains/register', async (route) => {
-    if (!route.request().headers()['payment-signature']) return route.continue()
-    sent++
-    if (sent > 2) return route.continue()
-    if (sent === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 1 second', retryAfter: 1 } })
-    await route.fetch() // the service has it, but its answer is lost
-    await route.abort()
-  })
-  await pay(page)
-  await problem(page, 'limited').waitFor()
-  await page.getByRole('button', { name: 'Try again', exact: true }).click()
-  await heading(page, `${name} is yours.`).waitFor()
-  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
-  assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
-  await context.close()
-})
-
-test('a wallet that is locked, before and during a payment', async () => {
-  const { page, wallet, context } = await atOrder()
-  const handle = wallet.handle.bind(wallet)
-  wallet.handle = (method, params) => {
-    if (method === 'eth_requestAccounts') throw Object.assign(new Error('Request already pending.'), { code: -32002 })
-    return handle(method, params)
-  }
-  await button(page, /^Buy for/).click()
-  await connect(page)
-  await page.getByText('Your wallet waits for you.').waitFor()
-  wallet.handle = handle
-  await connect(page)
-  await heading(page, 'Before you sign').waitFor()
-  await page.evaluate(() => window.deedEmit('accountsChanged', []))
-  await problem(page, 'switched').getByText('It may be locked.').waitFor()
-  await button(page, 'Connect wallet').waitFor()
-  await context.close()
-})
-
 test('an answer that arrives while the page is being left is asked for again', async () => {
   const { page, context, name, account } = await atReview()
   let deliver
