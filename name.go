@@ -87,8 +87,11 @@ func (n Name) Label() Label {
 // "xn--bcher-kva.com".
 func (n Name) Unicode() string {
 	shown, err := idna.ToUnicode(string(n))
-	if err != nil {
+	if err != nil || shown == string(n) {
 		return string(n) // an invalid label is returned unchanged
+	}
+	if back, ok := toASCII(shown); !ok || back != string(n) {
+		return string(n) // "xn--" alone is decoded to nothing
 	}
 	return shown
 }

@@ -80,20 +80,31 @@ func (o *searched) failed(err error) (*searched, int) {
 	return o, status
 }
 
-// parseQuery splits "example.io" or "https://www.example.io/path" into the label and
-// the TLDs to look under: the given one first, then the standard set, or all. Unicode
-// becomes A-labels; a label that cannot is left to Search, which refuses it.
+// name returns what people mean by "my name", "example.io" or
+// "https://www.example.io/path", as the script of the page reads it.
+func (o *searched) name() string {
+	name := strings.ToLower(strings.Join(strings.Fields(o.Query), ""))
+	if _, rest, isAddress := strings.Cut(name, "://"); isAddress {
+		name = rest
+	}
+	if end := strings.IndexAny(name, "/?#"); end >= 0 {
+		name = name[:end]
+	}
+	name = strings.Trim(fullStops.Replace(name), ".")
+	if strings.Count(name, ".") > 1 {
+		name = strings.TrimPrefix(name, "www.")
+	}
+	return name
+}
+
+// fullStops replaces what other scripts write for a dot (UTS #46).
+var fullStops = strings.NewReplacer("。", ".", "．", ".", "｡", ".")
+
+// parseQuery returns the label and the TLDs to look under: the given one first, then
+// the standard set, or all. Unicode becomes A-labels; a label that cannot is left to
+// Search, which refuses it.
 func (s *Server) parseQuery(o *searched) (string, []catalog.Listing, error) {
-	query := strings.ToLower(o.Query)
-	if _, rest, isAddress := strings.Cut(query, "://"); isAddress {
-		query = rest
-	}
-	query, _, _ = strings.Cut(query, "/")
-	query = strings.Trim(query, ". ")
-	if strings.Count(query, ".") > 1 {
-		query = strings.TrimPrefix(query, "www.")
-	}
-	label, tld, dotted := strings.Cut(query, ".")
+	label, tld, dotted := strings.Cut(o.name(), ".")
 	if ascii, err := deed.ParseLabel(label); err == nil {
 		label = string(ascii)
 	}

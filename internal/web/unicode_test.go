@@ -7,6 +7,20 @@ import (
 	"testing"
 )
 
+// What people type or paste is read as the script of the page reads it.
+func TestTypedWithoutJavaScript(t *testing.T) {
+	s := open(t, nil)
+	for query, want := range map[string]string{
+		"my name": "myname.com", " My Name.xyz ": "myname.xyz", "example.com?ref=1": "example.com", "https://www.example.xyz#top": "example.xyz",
+		"日本。com": "日本.com", "xn--": "xn--.com",
+	} {
+		res := get(t, s, "/?q="+url.QueryEscape(query))
+		if html := body(t, res); res.StatusCode != http.StatusOK || !strings.Contains(html, `<span class="name">`+want) {
+			t.Errorf("%q: got %d, and no row of %s", query, res.StatusCode, want)
+		}
+	}
+}
+
 // A name in Unicode is looked for by its A-label, and shown in both forms.
 func TestUnicodeWithoutJavaScript(t *testing.T) {
 	s := open(t, nil)

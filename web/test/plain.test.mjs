@@ -89,6 +89,24 @@ test('search: keyboard only, stale answers, all endings, filters, share link', a
   await context.close()
 })
 
+test('a link to the first page clears the search, and Back brings it back', async () => {
+  const { page, context } = await openPage({ noWallet: true })
+  const row = page.getByRole('link', { name: 'Buy harvest.io' })
+  await page.goto(base + '/?q=harvest.io')
+  await row.waitFor()
+  await page.getByRole('link', { name: 'Search', exact: true }).click()
+  await heading(page, 'The price is the price').waitFor()
+  assert.deepEqual([page.url(), await page.getByLabel('Domain name').inputValue(), await row.count()], [base + '/', '', 0])
+  await page.goBack()
+  await row.waitFor()
+  assert.equal(await page.getByLabel('Domain name').inputValue(), 'harvest.io')
+  await page.goto(base + '/app/buy/harvest')
+  const wrong = page.getByRole('alert')
+  assert.match(await wrong.textContent(), /That did not work\. "harvest" is not a domain name/)
+  assert.equal(await button(page, 'Try again').count(), 0)
+  await context.close()
+})
+
 test('results: taken, premium, and those that could not be checked', async () => {
   const name = newName()
   await buyName(newAccount(), name)

@@ -47,8 +47,9 @@ export class Checkout {
     this.offer = null
   }
 
-  /** Asks for the offer and shows it. */
+  /** Asks for the offer and shows it. A payment that was sent for the same is repeated instead. */
   async start(p: Purchase): Promise<void> {
+    if (await this.resume(p.key)) return
     this.purchase = p
     this.problem = null
     this.step = 'asking'
@@ -119,12 +120,15 @@ export class Checkout {
     }
   }
 
-  private switched(): void {
-    this.step = 'idle'
-    this.problem = { kind: 'switched', title: 'You changed the account', text: 'The payment was prepared for the other account. Nothing was signed: start again to pay with this one.' }
+  /** A payment is prepared for one account. When the wallet changes it, or is locked, start over. */
+  switched(): void {
+    this.cancel()
+    this.problem = session.address
+      ? { kind: 'switched', title: 'You changed the account', text: 'The payment was prepared for the other account. Nothing was signed: start again to pay with this one.' }
+      : { kind: 'switched', title: 'Your wallet is disconnected', text: 'It may be locked. Nothing was signed: unlock it, then start again.' }
   }
 
-  /** Repeats a payment that was signed before a reload. */
+  /** Repeats a payment that was sent, and whose outcome is not known yet. */
   async resume(key: string): Promise<boolean> {
     const entry = journal.read(key)
     if (!entry) return false
@@ -139,6 +143,7 @@ export class Checkout {
 
   private async deliver(entry: Entry): Promise<void> {
     this.step = 'sending'
+    this.problem = null
     for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
       try {
         const answer = await this.send(entry, entry.payment)

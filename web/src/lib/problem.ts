@@ -41,8 +41,9 @@ export function describe(e: any): Problem {
   if (e instanceof Told) return e.problem
   if (e instanceof SignedOut) return { kind: 'signedout', title: 'Please sign in again', text: 'Your session has ended.' }
   if (e instanceof ForeignSite) return { kind: 'foreign', title: 'Open the page at its own address', text: e.message, link: new URL(location.pathname + location.search, e.uri).href }
-  if (e instanceof LostError) return { kind: 'lost', title: 'No connection to the service', text: 'Check your connection. The service may also be restarting.' }
+  if (e instanceof LostError || (e instanceof ApiError && e.status >= 500 && !e.code)) return { kind: 'lost', title: 'No connection to the service', text: 'Check your connection. The service may also be restarting.' }
   if (isRefusal(e)) return { kind: 'refused', title: 'You declined in your wallet', text: 'Nothing was signed and nothing was paid.' }
+  if (e?.code === -32002) return { kind: 'stale', title: 'Your wallet waits for you', text: 'It is locked, or has another request open. Open it and answer, then try again.' }
   if (!(e instanceof ApiError)) return { kind: 'other', title: 'That did not work', text: e?.message || 'Something unexpected happened.' }
   return fromAnswer(e)
 }
@@ -70,7 +71,7 @@ function fromAnswer(e: ApiError): Problem {
     case 'SERVICE_UNAVAILABLE':
       return { kind: 'lost', title: 'The service cannot do this at the moment', text: sentence(e.message), until: e.retryAfter ? Date.now() + e.retryAfter * 1000 : undefined }
   }
-  return { kind: 'other', title: 'That did not work', text: sentence(e.message) }
+  return { kind: 'other', title: 'That did not work', text: sentence(e.message.replace(/^\w+\[\d+\]: /, '')) } // one of a list means nothing here
 }
 
 function refundText(e: ApiError): string {

@@ -23,7 +23,9 @@ export function rewrite(to: string): void {
   route.search = location.search
 }
 
-addEventListener('popstate', () => void arrive())
+addEventListener('popstate', () => {
+  if (location.pathname + location.search !== route.path + route.search) void arrive() // not for a place on the same page
+})
 
 document.addEventListener('click', (e) => {
   const a = (e.target as Element).closest?.('a')

@@ -65,14 +65,21 @@ export class Zone {
 
   /** The body of POST /dns/{domain}/batch. */
   batch(): unknown {
-    const changes = this.changes.map((c) => {
-      if (c.op === 'delete') return { op: 'delete', id: c.id }
-      const { type, host, value, ttl, distance } = c.record!
-      const fields = { host, value, ...(ttl ? { ttl } : {}), ...(distance != null ? { distance } : {}) }
-      return c.op === 'add' ? { op: 'add', type, ...fields } : { op: 'update', id: c.id, ...fields }
-    })
-    return { changes, ifRevision: this.revision }
+    return { changes: this.changes.map(toBody), ifRevision: this.revision }
   }
+
+  /** Ends the changes that a batch has made. Others may have been collected since. */
+  made(batch: any): void {
+    const done = new Set(batch.changes.map((c: unknown) => JSON.stringify(c)))
+    this.set(this.changes.filter((c) => !done.has(JSON.stringify(toBody(c)))))
+  }
+}
+
+function toBody(c: Change): unknown {
+  if (c.op === 'delete') return { op: 'delete', id: c.id }
+  const { type, host, value, ttl, distance } = c.record!
+  const fields = { host, value, ...(ttl ? { ttl } : {}), ...(distance != null ? { distance } : {}) }
+  return c.op === 'add' ? { op: 'add', type, ...fields } : { op: 'update', id: c.id, ...fields }
 }
 
 export const types = ['A', 'AAAA', 'CNAME', 'ALIAS', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SSHFP', 'PTR', 'DS', 'NAPTR', 'LOC', 'URI', 'OPENPGPKEY', 'SMIMEA', 'DNAME', ...(config.forwarding ? ['FORWARD'] : [])]

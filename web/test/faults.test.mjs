@@ -1,0 +1,63 @@
+// Faults of the connection and of the wallet, while something is paid.
+import assert from 'node:assert/strict'
+import { atOrder, atReview, base, button, connect, fund, heading, pay, problem, test } from './lib.mjs'
+
+test('a payment whose answer was lost is limited: the same one is sent again', async () => {
+  const { page, wallet, context, name, account } = await atReview()
+  let sent = 0
+  await page.route('**/domains/register', async (route) => {
+    if (!route.request().headers()['payment-signature']) return route.continue()
+    sent++
+    if (sent > 2) return route.continue()
+    if (sent === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 1 second', retryAfter: 1 } })
+    await route.fetch() // the service has it, but its answer is lost
+    await route.abort()
+  })
+  await pay(page)
+  await problem(page, 'limited').waitFor()
+  await page.getByRole('button', { name: 'Try again', exact: true }).click()
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
+  await context.close()
+})
+
+test('a wallet that is locked, before and during a payment', async () => {
+  const { page, wallet, context } = await atOrder()
+  const handle = wallet.handle.bind(wallet)
+  wallet.handle = (method, params) => {
+    if (method === 'eth_requestAccounts') throw Object.assign(new Error('Request already pending.'), { code: -32002 })
+    return handle(method, params)
+  }
+  await button(page, /^Buy for/).click()
+  await connect(page)
+  await page.getByText('Your wallet waits for you.').waitFor()
+  wallet.handle = handle
+  await connect(page)
+  await heading(page, 'Before you sign').waitFor()
+  await page.evaluate(() => window.deedEmit('accountsChanged', []))
+  await problem(page, 'switched').getByText('It may be locked.').waitFor()
+  await button(page, 'Connect wallet').waitFor()
+  await context.close()
+})
+
+test('answers of something else than the service', async () => {
+  const { page, context, name, errors } = await atReview()
+  let answer = { status: 200, contentType: 'text/html', body: '<h1>Sign in to the network</h1>' }
+  await page.route('**/domains/**', (route) => route.fulfill(answer))
+  await pay(page)
+  await page.getByText('Your payment is kept').waitFor()
+  const other = await context.newPage()
+  await other.route('**/domains/search*', (route) => route.fulfill(answer))
+  await other.goto(base)
+  for (answer of [answer, { ...answer, status: 502 }]) {
+    await other.getByLabel('Domain name').fill('example' + answer.status)
+    await problem(other, 'lost').getByText('No connection to the service').waitFor()
+    await other.getByLabel('Domain name').fill('')
+    await problem(other, 'lost').waitFor({ state: 'detached' })
+  }
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.deepEqual(errors, [])
+  await context.close()
+})
