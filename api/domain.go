@@ -157,7 +157,8 @@ type Delegation struct {
 
 // DSRequest is the body of PUT /domains/{domain}/ds.
 type DSRequest struct {
-	DS []DS `json:"ds"`
+	DS    []DS `json:"ds"`
+	Force bool `json:"force,omitzero"` // even if resolvers may still ask the service's own servers
 }
 
 // OwnerRequest is the body of PUT /domains/{domain}/owner.

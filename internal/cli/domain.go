@@ -188,7 +188,7 @@ func delegationOutcome(d api.Delegation) string {
 }
 
 func dsCommand() *cobra.Command {
-	var none bool
+	var none, force bool
 	cmd := command("ds NAME [TAG ALGORITHM TYPE DIGEST]...", "Set the DS records of a name that is served elsewhere, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		records, err := parseDS(args[1:])
 		if err != nil {
@@ -207,7 +207,7 @@ func dsCommand() *cobra.Command {
 		}
 		var d api.Domain
 		if change {
-			d, err = c.SetDS(s.ctx, args[0], records...)
+			d, err = setDS(s, c, args[0], force, records)
 		} else {
 			d, err = c.Domain(s.ctx, args[0])
 		}
@@ -221,7 +221,15 @@ func dsCommand() *cobra.Command {
 		return s.show(d, l)
 	})
 	cmd.Flags().BoolVar(&none, "none", false, "remove all DS records")
+	cmd.Flags().BoolVar(&force, "force", false, "set them at once after a change of name servers: resolvers that still ask the service's own may treat the name as bogus")
 	return cmd
+}
+
+func setDS(s *session, c *client.Client, name string, force bool, records []api.DS) (api.Domain, error) {
+	if force {
+		return c.ForceDS(s.ctx, name, records...)
+	}
+	return c.SetDS(s.ctx, name, records...)
 }
 
 // parseDS parses DS records of four words each.

@@ -92,7 +92,7 @@ func TestReturnThatFailsIsTriedAgain(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = fixedManager{s.registry}
@@ -121,7 +121,7 @@ func TestReturnWithoutAnAnswerWaitsForCaches(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = lossyServers{s.registry}
@@ -144,7 +144,7 @@ func TestOwnerChoosesOthersDuringAReturn(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() {

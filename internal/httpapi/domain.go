@@ -266,7 +266,7 @@ func (s *Server) setDS(w http.ResponseWriter, r *http.Request, who deed.Wallet, 
 	if err != nil {
 		return err
 	}
-	if err := s.Registrations.SetDS(r.Context(), who, name, list); err != nil {
+	if err := s.Registrations.SetDS(r.Context(), who, name, registration.DSChange{DS: list, Force: in.Force}); err != nil {
 		return err
 	}
 	return s.replyDomain(w, r, name)
