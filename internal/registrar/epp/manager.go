@@ -198,18 +198,44 @@ func (b *Backend) change(ctx context.Context, name deed.Name, needed func(domain
 		if last != nil {
 			return last
 		}
-		r, err := b.send(ctx, b.updateCommand(name, u))
-		if err != nil {
-			return fmt.Errorf("change %s: %w", name, err)
+		if d.has("pendingUpdate") { // another one would be refused
+			return errPendingUpdate(name)
 		}
-		if succeeded(r) {
+		r, err := b.send(ctx, b.updateCommand(name, u))
+		switch {
+		case err != nil:
+			return fmt.Errorf("change %s: %w", name, err)
+		case r.code() == codeOK:
 			return nil
+		case r.code() == codePending:
+			return b.checkPending(ctx, name, needed)
 		}
 		if last = b.refused(r, string(name), beforeMoney); r.code() == codeNotFound && len(u.addHosts) > 0 {
 			last = b.forgetObjects(name, u.addHosts)
 		}
 	}
 	return last
+}
+
+func errPendingUpdate(name deed.Name) error {
+	return fmt.Errorf("change %s: the registry has not decided about the change yet", name)
+}
+
+// checkPending fails without a code unless a change that the registry calls pending was made
+// nevertheless. A code may not be shown.
+func (b *Backend) checkPending(ctx context.Context, name deed.Name, needed func(domain) (update, error)) error {
+	d, err := b.held(ctx, name)
+	if err != nil {
+		return fmt.Errorf("change %s: %w", name, uncoded(err))
+	}
+	left, err := needed(d)
+	if d.authInfo == "" {
+		left.code = ""
+	}
+	if err == nil && (d.has("pendingUpdate") || !left.empty()) {
+		err = errPendingUpdate(name)
+	}
+	return err
 }
 
 func (b *Backend) updateCommand(name deed.Name, u update) command {

@@ -16,6 +16,9 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	if a.code != 1000 {
 		return a
 	}
+	if a, waits := s.hold(in.Name, "pendingUpdate", func() answer { return s.update(c, in, ext) }); waits {
+		return a
+	}
 	now := s.now()
 	if ext.RGP != nil {
 		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report != nil)
