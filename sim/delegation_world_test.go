@@ -185,6 +185,9 @@ func (d *delegations) ask(method, what string, f func()) error {
 	case d.fails(12):
 		d.tell("%s is not done", what)
 		return errSilent
+	case d.fails(15) && method != "Holding":
+		d.tell("%s is refused", what)
+		return deed.Invalid("domain", "is locked or busy at the registry")
 	case d.fails(80):
 		panic(death{})
 	}

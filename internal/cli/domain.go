@@ -67,7 +67,7 @@ func (s *session) showDomain(d api.Domain) error {
 		l.add("key roll", clean(roll.Step)+", "+until)
 	}
 	if d.Delegation != nil {
-		l.add("delegation", clean(d.Delegation.State)+" until "+day(d.Delegation.EffectiveAt)+", then: "+delegationOutcome(*d.Delegation))
+		l.add("delegation", delegationState(*d.Delegation, day(d.Delegation.EffectiveAt)))
 	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
@@ -147,7 +147,7 @@ func nameserverCommand() *cobra.Command {
 		if err := s.show(d, l); err != nil || d.Delegation == nil {
 			return err
 		}
-		fmt.Fprintf(s.errs, "%s until %s, then: %s\n", d.Delegation.State, d.Delegation.EffectiveAt.Format(time.RFC3339), delegationOutcome(*d.Delegation))
+		fmt.Fprintln(s.errs, delegationState(*d.Delegation, d.Delegation.EffectiveAt.Format(time.RFC3339)))
 		return nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "change them at once: validating resolvers may treat a signed name as bogus until their caches expire")
@@ -177,6 +177,14 @@ func glueOf(glue []api.Glue, host string) []string {
 		}
 	}
 	return nil
+}
+
+// delegationState says what state a delegation has, and what follows.
+func delegationState(d api.Delegation, until string) string {
+	if d.RefusedAt != nil {
+		return "refused by the registry at " + d.RefusedAt.Format(time.RFC3339) + ", and tried again: " + clean(strings.Join(d.Nameservers, " "))
+	}
+	return clean(d.State) + " until " + until + ", then: " + clean(delegationOutcome(d))
 }
 
 // delegationOutcome says what follows the state of a delegation.

@@ -58,7 +58,11 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	}
 	if v.Move != nil {
 		out.Delegation = &api.Delegation{State: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
-		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
+		text := moveWarnings[v.Move.Step]
+		if at := v.Move.Refused; !at.IsZero() {
+			out.Delegation.RefusedAt, text = &at, refusedWarning
+		}
+		out.Warnings = append(out.Warnings, text)
 	}
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
@@ -131,6 +135,9 @@ var moveWarnings = map[lifecycle.MoveStep]string{
 	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
 	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
 }
+
+// refusedWarning explains to the owner what a delegation with refusedAt means.
+const refusedWarning = "the registry refuses the change of the name servers (see delegation), which is tried again, ever less often: set the current ones to cancel it, or others"
 
 // phaseWarnings explain to the owner what a phase means.
 var phaseWarnings = map[lifecycle.Phase]string{

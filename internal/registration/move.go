@@ -26,11 +26,19 @@ type Moves interface {
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
 
-	// DelayMove sets when a move is due again, unless it was replaced.
-	DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error
+	// DelayMove sets when a move is due again. It returns false, and writes nothing, if the
+	// move was replaced, or was refused or begun since it was read.
+	DelayMove(ctx context.Context, m lifecycle.Move, d MoveDelay) (delayed bool, err error)
 
 	// DueMoves returns names whose step has ended, those that have waited longest first.
 	DueMoves(ctx context.Context, limit int) ([]string, error)
+}
+
+// A MoveDelay says when a move is due again, and why.
+type MoveDelay struct {
+	Until   time.Time
+	Refused time.Time           // when the registry refused it; zero if it is being made
+	Event   lifecycle.EventType // "" for none
 }
 
 // ParentTTL is how long resolvers may have records of a parent zone in their caches,
@@ -176,20 +184,20 @@ func (s *Service) pendingMove(ctx context.Context, r lifecycle.Registration) (*l
 
 // withdrawDS removes the DS and has the servers change when it has left all caches.
 // The move is stored first: after a crash, AdvanceMove removes the DS.
-func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	m := s.newMove(r, d, s.ParentTTL.DS)
+func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) (m lifecycle.Move, err error) {
+	m = s.newMove(r, d, s.ParentTTL.DS)
 	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) { // that of our keys is published again in any case
 		m.DS = r.DS
 	}
 	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
-		return err
+		return m, err
 	}
 	if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
-		return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
+		return m, fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 	}
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " "), HadDS: r.DS}
 	r.DS = nil
-	return s.recordAction(ctx, r, a)
+	return m, s.recordAction(ctx, r, a)
 }
 
 // changeServers changes the name servers at once.
