@@ -56,8 +56,15 @@ func delegated(t *testing.T, got answer) (d api.Domain) {
 	return d
 }
 
-// due advances the clock and the moves.
+// due advances the clock and the moves, and returns first.com.
 func (m *mover) due(d time.Duration) api.Domain {
+	m.t.Helper()
+	m.moves(d)
+	return m.domain(m.t, "first.com")
+}
+
+// moves advances the clock and the moves.
+func (m *mover) moves(d time.Duration) {
 	m.t.Helper()
 	m.pass(m.t, d)
 	names, err := m.api.Registrations.Moves.DueMoves(m.t.Context(), 10)
@@ -71,7 +78,6 @@ func (m *mover) due(d time.Duration) api.Domain {
 			}
 		}
 	}
-	return m.domain(m.t, "first.com")
 }
 
 // is fails unless the name has these servers, this step and this many DS records.

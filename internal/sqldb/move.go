@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registration"
 )
 
@@ -72,6 +73,20 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Mo
 		}
 		return s.addMoveEvent(ctx, tx, m, event)
 	})
+}
+
+// insertMove queues the move of a name that was transferred to us, and whose buyer wants other
+// name servers than it has: it may be signed with keys that these do not have.
+func (s Jobs) insertMove(tx *Tx, j order.Job, r lifecycle.Registration) {
+	hosts := j.Purchase.Nameservers
+	if j.Purchase.Kind != order.PurchaseTransfer || len(hosts) == 0 {
+		return
+	}
+	tx.queue(`
+		INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+		ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step, hosts = excluded.hosts, glue = '', ds = '',
+		       effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at, refused_at = 0`,
+		r.Name, r.Reference, r.Owner, lifecycle.MoveWithdrawing, strings.Join(hosts, " "), r.Updated.Unix())
 }
 
 // expectChange has the name compared with its registry soon, whose answer may be lost, and
