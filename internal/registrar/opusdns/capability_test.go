@@ -1,6 +1,7 @@
 package opusdns_test
 
 import (
+	"context"
 	"net/netip"
 	"slices"
 	"testing"
@@ -211,4 +212,27 @@ func TestDecideTransfer(t *testing.T) {
 		}
 		e.conforms(t)
 	}
+}
+
+// A change that the registry has not decided yet was not made: whoever makes it is told that
+// the outcome is unknown, until it is.
+func TestPendingUpdate(t *testing.T) {
+	e := open(t)
+	e.register(t, "held.com")
+	hosts := []string{"ns3.example.net", "ns4.example.net"}
+	e.vendor.HoldUpdates("held.com", true)
+	for range 2 {
+		if err := e.SetNameservers(t.Context(), "held.com", hosts); err == nil || deed.CodeOf(err) != deed.CodeUnavailable {
+			t.Errorf("got %v, want an unknown outcome", err)
+		}
+	}
+	if h, err := e.Holding(t.Context(), "held.com"); err != nil || slices.Equal(h.Nameservers, hosts) {
+		t.Errorf("got %+v, %v", h, err)
+	}
+	e.vendor.HoldUpdates("held.com", false)
+	e.step(t, "decided", func(ctx context.Context) error { return e.SetNameservers(ctx, "held.com", hosts) })
+	if h, err := e.Holding(t.Context(), "held.com"); err != nil || !slices.Equal(h.Nameservers, hosts) {
+		t.Errorf("got %+v, %v", h, err)
+	}
+	e.conforms(t)
 }

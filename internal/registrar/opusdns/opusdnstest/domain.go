@@ -59,6 +59,9 @@ func (s *Server) describe(name deed.Name, r record, h lifecycle.Holding) map[str
 	for _, status := range h.EPPStatus {
 		statuses = append(statuses, status)
 	}
+	if s.updating[name] == "pending" {
+		statuses = append(statuses, "pendingUpdate")
+	}
 	contacts := []any{}
 	for role, id := range r.contacts {
 		contacts = append(contacts, map[string]any{"contact_type": role, "contact_id": id})
@@ -171,10 +174,14 @@ func (s *Server) update(c call) reply {
 	if !ok {
 		return notFound()
 	}
-	for _, blocking := range []string{"pendingTransfer", "pendingDelete", "redemptionPeriod"} {
+	for _, blocking := range []string{"pendingUpdate", "pendingTransfer", "pendingDelete", "redemptionPeriod"} {
 		if slices.Contains(object["registry_statuses"].([]any), any(blocking)) {
 			return invalid("the status " + blocking + " does not allow it")
 		}
+	}
+	if s.updating[c.name] == "held" {
+		s.updating[c.name] = "pending"
+		return s.get(c)
 	}
 	var err error
 	if in.Nameservers != nil {
