@@ -48,7 +48,7 @@ func TestForeignInfo(t *testing.T) {
 			return len(d.ds) == 1 && d.ds[0].Digest == "49fd46e6c4b45c55d4ac" && d.keys == 0
 		}},
 		"keys only": {"a.com", `<d:name>a.com</d:name>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.1"><s:keyData><s:flags>257</s:flags><s:protocol>3</s:protocol><s:alg>1</s:alg><s:pubKey>AQPJ</s:pubKey></s:keyData></s:infData>`, func(d domain) bool {
-			return len(d.ds) == 0 && d.keys == 1
+			return len(d.ds) == 1 && d.ds[0].DigestType == 2 && len(d.ds[0].Digest) == 64 && d.keys == 1
 		}},
 		"an older DNSSEC and unknown extensions": {"a.com", `<d:name>a.com</d:name>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.0"><s:dsData/></s:infData><n:infData xmlns:n="http://ns.uniregistry.net/centric-1.0"><n:x/></n:infData>`, func(d domain) bool {
 			return len(d.ds) == 0

@@ -128,8 +128,11 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) err
 		return deed.Invalid("ds", "the registry of %s does not support DNSSEC", name)
 	}
 	return b.change(ctx, name, func(d domain) (update, error) {
-		if len(ds) == 0 {
-			return update{noDS: len(d.ds)+d.keys > 0}, nil
+		switch {
+		case len(ds) == 0:
+			return update{noDS: len(d.ds) > 0}, nil
+		case d.keys > 0 && !dnssec.SameDS(d.ds, ds): // keys cannot be removed by their DS
+			return update{noDS: true, addDS: ds}, nil
 		}
 		return update{addDS: without(ds, d.ds), remDS: without(d.ds, ds)}, nil
 	})

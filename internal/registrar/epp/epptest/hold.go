@@ -33,6 +33,19 @@ func (s *Server) DecideChange(name deed.Name, approve bool) bool {
 	return !approve || change.make().code == 1000
 }
 
+// SetKey gives the registry a key of a name, which it has instead of a DS; "" for none.
+func (s *Server) SetKey(name deed.Name, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[name] = key
+}
+
+func (s *Server) keyOf(name deed.Name) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.keys[name]
+}
+
 // hold returns the answer to a change of a name that waits for a decision, and whether it does.
 func (s *Server) hold(text, status string, make func() answer) (answer, bool) {
 	name, _ := parse(text)

@@ -94,6 +94,10 @@ func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entr
 	all := slices.Clone(e.DS)
 	if ext.DNSSEC.RemAll != nil && *ext.DNSSEC.RemAll {
 		all = nil
+		s.SetKey(e.Name, "")
+	}
+	if s.keyOf(e.Name) != "" {
+		return e, deed.Invalid("dsData", "there is a key")
 	}
 	for _, d := range ext.DNSSEC.Rem {
 		all = slices.DeleteFunc(all, func(have dnssec.DS) bool { return have == dsOf(d) })
