@@ -160,16 +160,22 @@ func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
 	return err
 }
 
-// A dsData is a DS record, as the vendor has it.
+// A dsData is a DS record, or a key that the registry publishes the DS of, as the vendor has it.
 type dsData struct {
 	Type       string `json:"record_type"`
 	KeyTag     *int   `json:"key_tag,omitempty"`
 	Algorithm  int    `json:"algorithm"`
 	DigestType *int   `json:"digest_type,omitempty"`
 	Digest     string `json:"digest,omitempty"`
+	Flags      *int   `json:"flags,omitempty"`
+	Protocol   *int   `json:"protocol,omitempty"`
+	PublicKey  string `json:"public_key,omitempty"`
 }
 
-const dsRecord = "ds_data"
+const (
+	dsRecord  = "ds_data"
+	keyRecord = "key_data"
+)
 
 // SetDS implements registrar.Manager.
 func (b *Backend) SetDS(ctx context.Context, name deed.Name, keys []dnssec.DS) error {

@@ -260,6 +260,9 @@ func (s *Server) getDS(c call) reply {
 		return notFound()
 	}
 	all := []any{}
+	if key := s.keys[c.name]; key != "" {
+		all = append(all, map[string]any{"record_type": "key_data", "flags": 257, "protocol": 3, "algorithm": 13, "public_key": key})
+	}
 	if err == nil {
 		for _, k := range h.DS {
 			all = append(all, map[string]any{
@@ -284,6 +287,7 @@ func (s *Server) putDS(c call) reply {
 	for _, k := range in {
 		keys = append(keys, dnssec.DS{KeyTag: k.KeyTag, Algorithm: k.Algorithm, DigestType: k.DigestType, Digest: k.Digest})
 	}
+	delete(s.keys, c.name)
 	if out := s.changed(c, s.registry.SetDS(c.ctx, c.name, keys)); out.status != http.StatusOK {
 		return out
 	}
@@ -291,6 +295,7 @@ func (s *Server) putDS(c call) reply {
 }
 
 func (s *Server) deleteDS(c call) reply {
+	delete(s.keys, c.name)
 	if out := s.changed(c, s.registry.SetDS(c.ctx, c.name, nil)); out.status != http.StatusOK {
 		return out
 	}
