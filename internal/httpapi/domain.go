@@ -57,11 +57,8 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.RenewalPrice = q.Amount.String()
 	}
 	if v.Move != nil {
-		out.Delegation = &api.Delegation{State: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
-		text := moveWarnings[v.Move.Step]
-		if at := v.Move.Refused; !at.IsZero() {
-			out.Delegation.RefusedAt, text = &at, refusedWarning
-		}
+		var text string
+		out.Delegation, text = fromMove(*v.Move)
 		out.Warnings = append(out.Warnings, text)
 	}
 	if v.Status == lifecycle.StatusSuspended {
@@ -134,6 +131,16 @@ func (s *Server) stoppedWarning() string {
 var moveWarnings = map[lifecycle.MoveStep]string{
 	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
 	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
+}
+
+// fromMove returns a change of name servers as its owner sees it, and what it means.
+func fromMove(m lifecycle.Move) (*api.Delegation, string) {
+	d := &api.Delegation{State: string(m.Step), Nameservers: m.Hosts, Glue: fromGlue(m.Glue), EffectiveAt: m.EffectiveAt}
+	if m.Refused.IsZero() {
+		return d, moveWarnings[m.Step]
+	}
+	d.RefusedAt = &m.Refused
+	return d, refusedWarning
 }
 
 // refusedWarning explains to the owner what a delegation with refusedAt means.

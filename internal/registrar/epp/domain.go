@@ -239,23 +239,33 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 			}
 		}
 	}
+	d.addHosts(in)
+	return d, d.addDS(r.Ext.DNSSEC)
+}
+
+// addHosts adds the name servers, and the hosts below the name.
+func (d *domain) addHosts(in domainInfo) {
 	for _, h := range in.HostObjects {
 		d.hosts = append(d.hosts, hostName(h))
 	}
 	for _, h := range in.HostAttrs {
 		d.hosts = append(d.hosts, hostName(h.Name))
-		if addrs := h.addresses(); len(addrs) > 0 && lifecycle.Below(hostName(h.Name), name) {
+		if addrs := h.addresses(); len(addrs) > 0 && lifecycle.Below(hostName(h.Name), d.name) {
 			d.glue = append(d.glue, dnssec.Nameserver{Host: hostName(h.Name), Addresses: addrs})
 		}
 	}
 	for _, h := range in.Below {
 		d.below = append(d.below, hostName(h))
 	}
-	for _, x := range r.Ext.DNSSEC {
+}
+
+// addDS adds the DS records, and those of keys.
+func (d *domain) addDS(all []dsInfo) error {
+	for _, x := range all {
 		for _, k := range x.Keys {
-			ds, err := dnssec.DSOfKey(name, k.Flags, k.Protocol, k.Algorithm, k.PublicKey)
+			ds, err := dnssec.DSOfKey(d.name, k.Flags, k.Protocol, k.Algorithm, k.PublicKey)
 			if err != nil {
-				return d, err
+				return err
 			}
 			d.keys++
 			d.ds = append(d.ds, ds)
@@ -264,7 +274,7 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}
 	}
-	return d, nil
+	return nil
 }
 
 func optionalTime(s string) (time.Time, error) {
