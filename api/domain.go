@@ -153,11 +153,15 @@ type Delegation struct {
 	Nameservers []string  `json:"nameservers"` // the new ones
 	Glue        []Glue    `json:"glue,omitzero"`
 	EffectiveAt time.Time `json:"effectiveAt"` // when the state ends
+
+	// RefusedAt is when the registry last refused the change; nil if it did not.
+	RefusedAt *time.Time `json:"refusedAt,omitzero"`
 }
 
 // DSRequest is the body of PUT /domains/{domain}/ds.
 type DSRequest struct {
-	DS []DS `json:"ds"`
+	DS    []DS `json:"ds"`
+	Force bool `json:"force,omitzero"` // even if resolvers may still ask the service's own servers
 }
 
 // OwnerRequest is the body of PUT /domains/{domain}/owner.

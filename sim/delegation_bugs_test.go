@@ -62,7 +62,9 @@ func (s *scripted) to(place string, method string, fates ...fate) error {
 
 // put sets the DS.
 func (s *scripted) put(ds ...dnssec.DS) error {
-	return s.do("put a DS", func(ctx context.Context) error { return s.service.SetDS(ctx, s.owner, signedName, ds) })
+	return s.do("put a DS", func(ctx context.Context) error {
+		return s.service.SetDS(ctx, s.owner, signedName, registration.DSChange{DS: ds})
+	})
 }
 
 // wait lets time pass, while the workers work.

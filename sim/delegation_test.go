@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,17 +181,15 @@ func (d *delegations) delegate() {
 	}
 }
 
-// putDS has the owner sign a name that is served elsewhere. It is a careful owner, who does
-// not while resolvers may ask our servers.
+// putDS has the owner sign a name that is served elsewhere.
 func (d *delegations) putDS() {
 	var ds []dnssec.DS
 	if d.rng.IntN(3) > 0 {
 		ds = []dnssec.DS{foreignDS}
 	}
-	if slices.Contains(d.hosts.since(d.now.Add(-parentNSTTL)), "home") {
-		return
-	}
-	d.owners(fmt.Sprintf("put %d DS", len(ds)), func(ctx context.Context) error { return d.service.SetDS(ctx, d.owner, signedName, ds) })
+	d.owners(fmt.Sprintf("put %d DS", len(ds)), func(ctx context.Context) error {
+		return d.service.SetDS(ctx, d.owner, signedName, registration.DSChange{DS: ds})
+	})
 }
 
 func (d *delegations) handOver() {

@@ -78,14 +78,6 @@ func (h history) recent(since time.Time) history {
 	return h
 }
 
-// since returns the places of name servers since then.
-func (h history) since(t time.Time) (all []string) {
-	for _, p := range h.recent(t) {
-		all = append(all, placeOf(p.hosts))
-	}
-	return all
-}
-
 // A keySet has the DS of the keys that our servers give out from a time on; the first key
 // signs the records.
 type keySet struct {
@@ -193,6 +185,9 @@ func (d *delegations) ask(method, what string, f func()) error {
 	case d.fails(12):
 		d.tell("%s is not done", what)
 		return errSilent
+	case d.fails(15) && method != "Holding":
+		d.tell("%s is refused", what)
+		return deed.Invalid("domain", "is locked or busy at the registry")
 	case d.fails(80):
 		panic(death{})
 	}

@@ -316,7 +316,7 @@ func TestMoveNeverMakesANameBogus(t *testing.T) {
 	m.ttl.Store(3600) // up to the limit of the resolver's cache
 	backSeen, backStop := watch(t, second, "moving.com.", true)
 	backSeen.is(t, "192.0.2.99")
-	if _, err := m.c.SetDS(t.Context(), "moving.com", api.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}); err != nil {
+	if _, err := m.c.ForceDS(t.Context(), "moving.com", api.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}); err != nil {
 		t.Errorf("a DS of another server: %v", err)
 	}
 	if _, err := m.c.SetDS(t.Context(), "moving.com"); err != nil {

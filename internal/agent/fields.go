@@ -54,6 +54,7 @@ var notes = map[string]string{
 	"roll_back_dns_zone.revision":          "Of list_dns_revisions, e.g. 7",
 	"set_lock.locked":                      "true forbids transfers",
 	"set_nameservers.force":                "true: at once, even if DNSSEC may break for a while",
+	"set_ds_records.force":                 "true: at once, even if DNSSEC may break for a while",
 	"set_ds_records.ds":                    `e.g. [{"keyTag":2371,"algorithm":13,"digestType":2,"digest":"e3b0…"}]`,
 	"change_owner.wallet_address":          "The new owner, e.g. 0x71c7…976f, 40 hex digits",
 

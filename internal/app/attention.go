@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/sqldb"
 )
 
 // attentionInterval is how often the names that need an operator are counted.
@@ -18,6 +19,7 @@ const attentionInterval = time.Minute
 type attention struct {
 	orphans atomic.Int64 // held by a registry for nobody
 	missing atomic.Int64 // of ours, and not held by their registry
+	refused atomic.Int64 // changes of name servers that a registry refuses
 }
 
 // warning says what needs an operator, for /health.
@@ -28,6 +30,9 @@ func (c *attention) warning() error {
 	}
 	if n := c.missing.Load(); n > 0 {
 		all = append(all, fmt.Errorf("%d names of ours are not held by their registry", n))
+	}
+	if n := c.refused.Load(); n > 0 {
+		all = append(all, fmt.Errorf("the registry refuses to change the name servers of %d names: see the log", n))
 	}
 	return errors.Join(all...)
 }
@@ -59,6 +64,11 @@ func (a *App) CountNames(ctx context.Context) error {
 		}
 		a.metrics.ComparedAll(backend, age)
 	}
+	refused, err := sqldb.Moves{DB: a.DB, Now: a.calendar.Now}.Refused(ctx)
+	if err != nil {
+		return fmt.Errorf("count the changes of name servers that a registry refuses: %w", err)
+	}
+	a.attention.refused.Store(int64(refused))
 	a.attention.orphans.Store(int64(len(orphans)))
 	a.attention.missing.Store(int64(missing))
 	a.metrics.Names(len(orphans), missing)

@@ -105,9 +105,12 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 
 // propagationChecker checks whether every name server serves the latest change of a zone.
 func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
-	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, InSync: func(ctx context.Context, name deed.Name, serial uint32) bool {
+	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, Raise: d.zones.RaiseSerial, InSync: func(ctx context.Context, name deed.Name, serial uint32) (inSync bool, latest uint32) {
 		_, servers := d.propagation(ctx, name, serial)
-		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
+		for _, s := range servers {
+			latest = max(latest, s.Serial)
+		}
+		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync }), latest
 	}}
 }
 

@@ -67,7 +67,7 @@ func (s *session) showDomain(d api.Domain) error {
 		l.add("key roll", clean(roll.Step)+", "+until)
 	}
 	if d.Delegation != nil {
-		l.add("delegation", clean(d.Delegation.State)+" until "+day(d.Delegation.EffectiveAt)+", then: "+delegationOutcome(*d.Delegation))
+		l.add("delegation", delegationState(*d.Delegation, day(d.Delegation.EffectiveAt)))
 	}
 	if d.Grace != nil {
 		l.add("phase", fmt.Sprintf("%s until %s, %s USDC to keep it", d.Grace.Phase, day(d.Grace.EndsAt), orDash(d.Grace.Price)))
@@ -147,7 +147,7 @@ func nameserverCommand() *cobra.Command {
 		if err := s.show(d, l); err != nil || d.Delegation == nil {
 			return err
 		}
-		fmt.Fprintf(s.errs, "%s until %s, then: %s\n", d.Delegation.State, d.Delegation.EffectiveAt.Format(time.RFC3339), delegationOutcome(*d.Delegation))
+		fmt.Fprintln(s.errs, delegationState(*d.Delegation, d.Delegation.EffectiveAt.Format(time.RFC3339)))
 		return nil
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "change them at once: validating resolvers may treat a signed name as bogus until their caches expire")
@@ -179,6 +179,14 @@ func glueOf(glue []api.Glue, host string) []string {
 	return nil
 }
 
+// delegationState says what state a delegation has, and what follows.
+func delegationState(d api.Delegation, until string) string {
+	if d.RefusedAt != nil {
+		return "refused by the registry at " + d.RefusedAt.Format(time.RFC3339) + ", and tried again: " + clean(strings.Join(d.Nameservers, " "))
+	}
+	return clean(d.State) + " until " + until + ", then: " + clean(delegationOutcome(d))
+}
+
 // delegationOutcome says what follows the state of a delegation.
 func delegationOutcome(d api.Delegation) string {
 	if d.State == "withdrawing" {
@@ -188,7 +196,7 @@ func delegationOutcome(d api.Delegation) string {
 }
 
 func dsCommand() *cobra.Command {
-	var none bool
+	var none, force bool
 	cmd := command("ds NAME [TAG ALGORITHM TYPE DIGEST]...", "Set the DS records of a name that is served elsewhere, or show them", cobra.MinimumNArgs(1), func(s *session, args []string) error {
 		records, err := parseDS(args[1:])
 		if err != nil {
@@ -207,7 +215,7 @@ func dsCommand() *cobra.Command {
 		}
 		var d api.Domain
 		if change {
-			d, err = c.SetDS(s.ctx, args[0], records...)
+			d, err = setDS(s, c, args[0], force, records)
 		} else {
 			d, err = c.Domain(s.ctx, args[0])
 		}
@@ -221,7 +229,15 @@ func dsCommand() *cobra.Command {
 		return s.show(d, l)
 	})
 	cmd.Flags().BoolVar(&none, "none", false, "remove all DS records")
+	cmd.Flags().BoolVar(&force, "force", false, "set them at once after a change of name servers: resolvers that still ask the service's own may treat the name as bogus")
 	return cmd
+}
+
+func setDS(s *session, c *client.Client, name string, force bool, records []api.DS) (api.Domain, error) {
+	if force {
+		return c.ForceDS(s.ctx, name, records...)
+	}
+	return c.SetDS(s.ctx, name, records...)
 }
 
 // parseDS parses DS records of four words each.

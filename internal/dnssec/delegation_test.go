@@ -86,3 +86,17 @@ func TestDelegationRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The DS of a key is that of RFC 6605, 6.1.
+func TestDSOfKey(t *testing.T) {
+	const key = "GojIhhXUN/u4v54ZQqGSnyhWJwaubCvTmeexv7bR6edb\n krSqQpF64cYbcB7wNcP+e+MAnLr+Wi9xMWyQLc8NAA=="
+	ds, err := dnssec.DSOfKey("example.net", 257, 3, 13, key)
+	if want := (dnssec.DS{KeyTag: 55648, Algorithm: 13, DigestType: 2, Digest: "b4c8c1fe2e7477127b27115656ad6256f424625bf5c1e2770ce6d6e37df61d17"}); err != nil || ds != want {
+		t.Errorf("got %+v, %v, want %+v", ds, err, want)
+	}
+	for _, bad := range []string{"", "no key", "===="} {
+		if ds, err := dnssec.DSOfKey("example.net", 257, 3, 13, bad); err == nil {
+			t.Errorf("%q: got %+v", bad, ds)
+		}
+	}
+}

@@ -1,8 +1,12 @@
 package dnssec
 
 import (
+	"encoding/base64"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/miekg/dns"
 
 	"deed.example/deed"
 )
@@ -42,6 +46,24 @@ func AnyDS(list, of []DS) bool {
 // WithoutDS returns the list without these DS records.
 func WithoutDS(list, of []DS) []DS {
 	return slices.DeleteFunc(slices.Clone(list), func(d DS) bool { return AnyDS(of, []DS{d}) })
+}
+
+// DSOfKey returns the DS with SHA-256 of a key that others sign the zone with, which a
+// registry may publish from the key (RFC 5910, 4.2). It fails when it is not a key.
+func DSOfKey(name deed.Name, flags uint16, protocol, algorithm uint8, publicKey string) (DS, error) {
+	text := strings.Join(strings.Fields(publicKey), "")
+	if raw, err := base64.StdEncoding.DecodeString(text); err != nil || len(raw) == 0 {
+		return DS{}, fmt.Errorf("%s is not a public key", deed.Quoted(text))
+	}
+	key := &dns.DNSKEY{
+		Hdr:   dns.RR_Header{Name: dns.Fqdn(string(name)), Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET},
+		Flags: flags, Protocol: protocol, Algorithm: algorithm, PublicKey: text,
+	}
+	ds := key.ToDS(dns.SHA256)
+	if ds == nil {
+		return DS{}, fmt.Errorf("the key of %s has no DS", name)
+	}
+	return DS{ds.KeyTag, ds.Algorithm, ds.DigestType, strings.ToLower(ds.Digest)}, nil
 }
 
 // ParseDS returns the DS records with their digests in lower case. It fails with

@@ -22,7 +22,7 @@ func TestOwnersOverEPP(t *testing.T) {
 		e.clock.advance(61 * day)
 		bearer := []string{"Authorization", e.bearer(t, owner)}
 		e.do(t, "PUT", "/domains/first.com/nameservers", `{"nameservers":["ns1.elsewhere.net","ns2.elsewhere.net"],"force":true}`, bearer...).expect(t, 200, "")
-		ds := fmt.Sprintf(`{"ds":[{"keyTag":4711,"algorithm":13,"digestType":2,"digest":"%064x"}]}`, 7)
+		ds := fmt.Sprintf(`{"ds":[{"keyTag":4711,"algorithm":13,"digestType":2,"digest":"%064x"}],"force":true}`, 7)
 		e.do(t, "PUT", "/domains/first.com/ds", ds, bearer...).expect(t, 200, "")
 		if h, err := e.outside.Holding(t.Context(), "first.com"); err != nil || len(h.DS) != 1 || h.DS[0].KeyTag != 4711 {
 			t.Errorf("DS: got %+v, %v", h.DS, err)

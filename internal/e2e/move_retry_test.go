@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
@@ -92,7 +93,7 @@ func TestReturnThatFailsIsTriedAgain(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = fixedManager{s.registry}
@@ -121,7 +122,7 @@ func TestReturnWithoutAnAnswerWaitsForCaches(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = lossyServers{s.registry}
@@ -144,7 +145,7 @@ func TestOwnerChoosesOthersDuringAReturn(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(away)
 		m.due(25 * time.Hour)
-		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}]}`).expect(t, 200, "")
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("CD", 32)+`"}],"force":true}`).expect(t, 200, "")
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.clock.advance(25 * time.Hour)
 		s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() {
@@ -155,6 +156,131 @@ func TestOwnerChoosesOthersDuringAReturn(t *testing.T) {
 		if err := s.api.Registrations.AdvanceMove(t.Context(), "first.com"); err != nil {
 			t.Fatal(err)
 		}
-		m.is("moved", m.due(0), "ns3.example.net", "", 0)
+		m.is("not yet", m.due(0), "ns1.deed.example", "withdrawing", 0) // the call of the registry may not have ended
+		m.is("moved", m.due(time.Minute), "ns3.example.net", "", 0)
+	})
+}
+
+// A refusingManager refuses to change name servers.
+type refusingManager struct {
+	registrar.Manager
+	asked int
+}
+
+func (m *refusingManager) SetNameservers(context.Context, deed.Name, []string) error {
+	m.asked++
+	return deed.Invalid("domain", "first.com is locked or busy at the registry")
+}
+
+// refusedMove is a signed name whose registry refuses to change its servers at the end of a
+// move.
+func refusedMove(t *testing.T, s *env, to string) (*mover, *refusingManager) {
+	t.Helper()
+	m := openMover(t, s)
+	registry := &refusingManager{Manager: s.registry}
+	if to == home {
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("cd", 32)+`"}],"force":true}`).expect(t, 200, "")
+	}
+	m.delegate(to)
+	s.api.Registrations.Manager = registry
+	s.clock.advance(25 * time.Hour)
+	return m, registry
+}
+
+// advanceRefused advances the moves for so long.
+func (m *mover) advanceRefused(long time.Duration) {
+	m.t.Helper()
+	for end := m.clock.Now().Add(long); m.clock.Now().Before(end); m.clock.advance(time.Minute) {
+		names, err := m.api.Registrations.Moves.DueMoves(m.t.Context(), 10)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		for _, name := range names {
+			if err := m.api.Registrations.AdvanceMove(m.t.Context(), name); deed.CodeOf(err) != deed.CodeValidation {
+				m.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// A registry that refuses a move is asked ever less often, and the owner is told.
+func TestRefusedMoveIsTriedLessOften(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m, registry := refusedMove(t, s, away)
+		m.advanceRefused(24 * time.Hour)
+		if registry.asked < 5 || registry.asked > 15 {
+			t.Errorf("the registry was asked %d times in a day", registry.asked)
+		}
+		d := m.domain(t, "first.com")
+		m.is("refused", d, "ns1.deed.example", "withdrawing", 0)
+		told := 0
+		for _, e := range d.Events {
+			if e.Type == "delegation_refused" {
+				told++
+			}
+		}
+		if d.Delegation.RefusedAt == nil || told != 1 || len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "refuses") {
+			t.Errorf("got %+v, %d events, %q", d.Delegation, told, d.Warnings)
+		}
+		s.api.Registrations.Manager = s.registry
+		m.is("moved", m.due(24*time.Hour), "ns1.example.net", "", 0)
+		s.audit(t)
+	})
+}
+
+// The owner cancels a move that the registry refuses, although the registry changes nothing:
+// the DS that was removed for it is set again.
+func TestRefusedMoveIsCanceled(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m, _ := refusedMove(t, s, away)
+		m.advanceRefused(time.Hour)
+		m.is("canceled", m.delegate(home), "ns1.deed.example", "", 0)
+		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
+			t.Errorf("the DS is due again: got %v, %v", due, err)
+		}
+		s.audit(t)
+	})
+}
+
+// So does the owner of a name that was coming back.
+func TestRefusedReturnIsCanceled(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m, _ := refusedMove(t, s, home)
+		m.advanceRefused(time.Hour)
+		m.is("canceled", m.delegate(away), "ns1.example.net", "", 1)
+		s.audit(t)
+	})
+}
+
+// The owner chooses others than those that the registry refuses.
+func TestRefusedMoveIsChanged(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m, _ := refusedMove(t, s, away)
+		m.advanceRefused(time.Hour)
+		s.api.Registrations.Manager = s.registry
+		if d := m.delegate(`{"nameservers":["ns3.example.net","ns4.example.net"]}`); d.Delegation == nil || d.Delegation.RefusedAt != nil {
+			t.Errorf("got %+v", d.Delegation)
+		}
+		m.is("moved", m.due(time.Minute), "ns3.example.net", "", 0)
+		s.audit(t)
+	})
+}
+
+// A fixedDSManager refuses to remove a DS.
+type fixedDSManager struct{ registrar.Manager }
+
+func (fixedDSManager) SetDS(context.Context, deed.Name, []dnssec.DS) error {
+	return deed.Invalid("domain", "first.com is locked or busy at the registry")
+}
+
+// A move whose first step the registry refuses is not begun.
+func TestRefusedMoveIsNotBegun(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		s.api.Registrations.Manager = fixedDSManager{s.registry}
+		m.put("nameservers", away).expect(t, 400, deed.CodeValidation)
+		m.is("refused", m.domain(t, "first.com"), "ns1.deed.example", "", 1)
 	})
 }

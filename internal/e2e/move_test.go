@@ -56,8 +56,15 @@ func delegated(t *testing.T, got answer) (d api.Domain) {
 	return d
 }
 
-// due advances the clock and the moves.
+// due advances the clock and the moves, and returns first.com.
 func (m *mover) due(d time.Duration) api.Domain {
+	m.t.Helper()
+	m.moves(d)
+	return m.domain(m.t, "first.com")
+}
+
+// moves advances the clock and the moves.
+func (m *mover) moves(d time.Duration) {
 	m.t.Helper()
 	m.pass(m.t, d)
 	names, err := m.api.Registrations.Moves.DueMoves(m.t.Context(), 10)
@@ -71,7 +78,6 @@ func (m *mover) due(d time.Duration) api.Domain {
 			}
 		}
 	}
-	return m.domain(m.t, "first.com")
 }
 
 // is fails unless the name has these servers, this step and this many DS records.
@@ -114,7 +120,7 @@ func TestMoveOfASignedNameWaits(t *testing.T) {
 		m.is("after 25 hours", m.due(time.Hour), "ns1.example.net", "", 0)
 
 		foreign := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}]}`
-		m.is("a DS of others", read[api.Domain](t, m.put("ds", foreign)), "ns1.example.net", "", 1)
+		m.is("a DS of others", read[api.Domain](t, m.put("ds", strings.Replace(foreign, "]}", `],"force":true}`, 1))), "ns1.example.net", "", 1)
 		m.is("back, with a DS", m.delegate(home), "ns1.example.net", "withdrawing", 0)
 		m.is("back", m.due(25*time.Hour), "ns1.deed.example", "settling", 0)
 		m.put("ds", foreign).expect(t, 400, deed.CodeValidation)
@@ -201,12 +207,55 @@ func TestDSIsSetTwiceAtOnce(t *testing.T) {
 		m := openMover(t, s)
 		m.delegate(forced)
 		for _, digest := range []string{"CD", "EF"} { // the same DS, and another one
-			first := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}]}`
+			first := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}],"force":true}`
 			second := strings.ReplaceAll(first, "CD", digest)
 			s.api.Registrations.Manager = &interruptedManager{Manager: s.registry, before: func() { m.put("ds", first).expect(t, 200, "") }}
 			m.put("ds", second).expect(t, 200, "")
 			m.is("set twice", m.domain(t, "first.com"), "ns1.example.net", "", 1)
 			m.put("ds", `{"ds":[]}`).expect(t, 200, "")
 		}
+	})
+}
+
+// A DS of other keys is refused while resolvers may still ask our servers, and accepted when
+// it is forced, when the name has it already, and when no resolver asks ours any more.
+func TestDSWaitsForCachesAfterAMove(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		m.due(25 * time.Hour)
+		foreign := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("cd", 32) + `"}]}`
+		another, force := strings.ReplaceAll(foreign, "cd", "ef"), strings.Replace(foreign, "]}", `],"force":true}`, 1)
+		free := s.clock.Now().Add(49 * time.Hour).Truncate(time.Second)
+		refused := m.put("ds", foreign)
+		refused.expect(t, 400, deed.CodeValidation)
+		if at := free.UTC().Format(time.RFC3339); !strings.Contains(refused.body, at) || !strings.Contains(refused.body, "force") {
+			t.Errorf("got %s, want %s and force in it", refused.body, at)
+		}
+		m.put("ds", `{"ds":[]}`).expect(t, 200, "")
+		m.is("forced", read[api.Domain](t, m.put("ds", force)), "ns1.example.net", "", 1)
+		m.is("the same", read[api.Domain](t, m.put("ds", foreign)), "ns1.example.net", "", 1)
+		m.put("ds", another).expect(t, 400, deed.CodeValidation)
+		m.delegate(`{"nameservers":["ns3.example.net","ns4.example.net"]}`) // others again: they change nothing for ours
+		s.pass(t, 48*time.Hour)
+		m.put("ds", another).expect(t, 400, deed.CodeValidation)
+		s.pass(t, time.Hour)
+		m.is("free", read[api.Domain](t, m.put("ds", another)), "ns3.example.net", "", 1)
+		s.audit(t)
+	})
+}
+
+// So does one after a change that the comparison with the registry has found.
+func TestDSWaitsAfterTheRegistryChangedTheServers(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		if err := s.registry.SetNameservers(t.Context(), "first.com", []string{"ns1.example.net", "ns2.example.net"}); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, 25*time.Hour)
+		foreign := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("cd", 32) + `"}]}`
+		m.put("ds", foreign).expect(t, 400, deed.CodeValidation)
+		s.pass(t, 49*time.Hour)
+		m.put("ds", foreign).expect(t, 200, "")
 	})
 }

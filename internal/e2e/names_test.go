@@ -15,6 +15,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar/local"
 )
@@ -341,6 +342,54 @@ func TestTransferIn(t *testing.T) {
 			t.Errorf("got %+v", d)
 		}
 		s.transfer(t, "moving.com", code.Reveal(), pay()).expect(t, 409, deed.CodeDomainUnavailable)
+		s.audit(t)
+	})
+}
+
+// A signed name that is transferred to us, and is to have our name servers, keeps its own and
+// its DS until no cache has the DS any more: they do not have its key.
+func TestTransferToOurServersWaitsForCaches(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		a := s.buyer(t)
+		code, err := s.registry.Elsewhere(t.Context(), "moving.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := []dnssec.DS{{KeyTag: 7, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+		body := fmt.Sprintf(`{"domain":"moving.com","authCode":%q,"nameservers":["ns1.deed.example","ns2.deed.example"]}`, code.Reveal())
+		if got := s.paid(t, "/domains/transfer", body, s.promise(a, s.transferPrice(t)).header(t)); got.status != 202 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+		s.pass(t, 5*day+time.Minute)
+		if err := s.registry.SetNameservers(t.Context(), "moving.com", []string{"ns1.example.net", "ns2.example.net"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.registry.SetDS(t.Context(), "moving.com", key); err != nil {
+			t.Fatal(err)
+		}
+		s.runWorker(t)
+		m := &mover{env: s, t: t, token: s.bearer(t, a)}
+		is := func(what, server, step string, ds int) {
+			t.Helper()
+			d, got := m.domain(t, "moving.com"), ""
+			h, err := s.registry.Holding(t.Context(), "moving.com")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Delegation != nil {
+				got = d.Delegation.State
+			}
+			if d.Nameservers[0] != server || got != step || len(d.DNSSEC.DS) != ds || h.Nameservers[0] != server || len(h.DS) != ds {
+				t.Errorf("%s: got %v, step %q, %d DS; at the registry %v and %d DS; want %s, %q, %d", what, d.Nameservers, got, len(d.DNSSEC.DS), h.Nameservers, len(h.DS), server, step, ds)
+			}
+		}
+		is("transferred", "ns1.example.net", "withdrawing", 1)
+		m.moves(time.Minute)
+		is("withdrawn", "ns1.example.net", "withdrawing", 0)
+		m.moves(25 * time.Hour)
+		is("moved", "ns1.deed.example", "settling", 0)
+		m.moves(49 * time.Hour)
+		is("settled", "ns1.deed.example", "", 0)
 		s.audit(t)
 	})
 }

@@ -74,7 +74,7 @@ func TestStrayDSIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, digest := range []string{strings.Repeat("cd", 32), ours[0].Digest} {
-			m.put("ds", fmt.Sprintf(`{"ds":[{"keyTag":%d,"algorithm":13,"digestType":2,"digest":"%s"}]}`, ours[0].KeyTag, digest)).expect(t, 200, "")
+			m.put("ds", fmt.Sprintf(`{"ds":[{"keyTag":%d,"algorithm":13,"digestType":2,"digest":"%s"}],"force":true}`, ours[0].KeyTag, digest)).expect(t, 200, "")
 			s.pass(t, 48*time.Hour)
 			m.is("set by the owner", m.domain(t, "first.com"), "ns1.example.net", "", 1)
 		}
@@ -121,7 +121,7 @@ func TestKeyRollKeepsTheDSOfOthers(t *testing.T) {
 		put("nameservers", `{"nameservers":["ns1.deed.example","ns1.example.net"],"force":true}`)
 		theirs := dnssec.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("cd", 32)}
 		const entry = `{"keyTag":%d,"algorithm":13,"digestType":2,"digest":"%s"}`
-		put("ds", fmt.Sprintf(`{"ds":[`+entry+`,`+entry+`]}`, theirs.KeyTag, theirs.Digest, old.KeyTag, old.Digest))
+		put("ds", fmt.Sprintf(`{"ds":[`+entry+`,`+entry+`],"force":true}`, theirs.KeyTag, theirs.Digest, old.KeyTag, old.Digest))
 		r.request(1)
 		for range 24 * 4 {
 			r.advance()

@@ -57,8 +57,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 		out.RenewalPrice = q.Amount.String()
 	}
 	if v.Move != nil {
-		out.Delegation = &api.Delegation{State: string(v.Move.Step), Nameservers: v.Move.Hosts, Glue: fromGlue(v.Move.Glue), EffectiveAt: v.Move.EffectiveAt}
-		out.Warnings = append(out.Warnings, moveWarnings[v.Move.Step])
+		var text string
+		out.Delegation, text = fromMove(*v.Move)
+		out.Warnings = append(out.Warnings, text)
 	}
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
@@ -131,6 +132,19 @@ var moveWarnings = map[lifecycle.MoveStep]string{
 	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
 	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
 }
+
+// fromMove returns a change of name servers as its owner sees it, and what it means.
+func fromMove(m lifecycle.Move) (*api.Delegation, string) {
+	d := &api.Delegation{State: string(m.Step), Nameservers: m.Hosts, Glue: fromGlue(m.Glue), EffectiveAt: m.EffectiveAt}
+	if m.Refused.IsZero() {
+		return d, moveWarnings[m.Step]
+	}
+	d.RefusedAt = &m.Refused
+	return d, refusedWarning
+}
+
+// refusedWarning explains to the owner what a delegation with refusedAt means.
+const refusedWarning = "the registry refuses the change of the name servers (see delegation), which is tried again, ever less often: set the current ones to cancel it, or others"
 
 // phaseWarnings explain to the owner what a phase means.
 var phaseWarnings = map[lifecycle.Phase]string{
@@ -266,7 +280,7 @@ func (s *Server) setDS(w http.ResponseWriter, r *http.Request, who deed.Wallet, 
 	if err != nil {
 		return err
 	}
-	if err := s.Registrations.SetDS(r.Context(), who, name, list); err != nil {
+	if err := s.Registrations.SetDS(r.Context(), who, name, registration.DSChange{DS: list, Force: in.Force}); err != nil {
 		return err
 	}
 	return s.replyDomain(w, r, name)

@@ -28,6 +28,7 @@ type Move struct {
 	DS          []dnssec.DS // that was removed for it, and is set again if it is canceled
 	EffectiveAt time.Time
 	Created     time.Time
+	Refused     time.Time // when the registry last refused the change; zero while it is being made
 }
 
 // AtOnce reports whether the move does not wait, because no cache has a DS of the name.

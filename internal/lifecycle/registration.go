@@ -30,6 +30,10 @@ type Registration struct {
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
 	Cancelling     bool      // a Cancellation is in progress
 
+	// OurServersUntil is when the registry may last have had the service's own name servers,
+	// if it has others now, by its clock.
+	OurServersUntil time.Time
+
 	Registry RegistryState // what the registry said the last time
 	Compared time.Time     // when that was, by the registry's clock
 }
@@ -92,6 +96,10 @@ type OwnerAction struct {
 
 	// HadServers are the name servers before an ActionNameservers; nil if any may have been.
 	HadServers []string
+
+	// HadOurServers means that the registry may have had the service's own name servers until
+	// an ActionNameservers, and has others now.
+	HadOurServers bool
 
 	// OnlyDS means that an ActionNameservers leaves the name servers as they are: it fails
 	// with ErrConcurrentAction when they were changed, or are about to be.

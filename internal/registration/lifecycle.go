@@ -129,6 +129,9 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	is, events := was.Corrected(h, now)
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
+	if lifecycle.SameServers(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
+		is.OurServersUntil = now
+	}
 	state := is.StateAt(now, grace)
 	is.Status = state.Status.Held(h.EPPStatus)
 	next := nextCheck(state.Next, now)

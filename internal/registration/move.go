@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"deed.example/deed"
-	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
@@ -27,11 +26,19 @@ type Moves interface {
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
 
-	// DelayMove sets when a move is due again, unless it was replaced.
-	DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error
+	// DelayMove sets when a move is due again. It returns false, and writes nothing, if the
+	// move was replaced, or was refused or begun since it was read.
+	DelayMove(ctx context.Context, m lifecycle.Move, d MoveDelay) (delayed bool, err error)
 
 	// DueMoves returns names whose step has ended, those that have waited longest first.
 	DueMoves(ctx context.Context, limit int) ([]string, error)
+}
+
+// A MoveDelay says when a move is due again, and why.
+type MoveDelay struct {
+	Until   time.Time
+	Refused time.Time           // when the registry refused it; zero if it is being made
+	Event   lifecycle.EventType // "" for none
 }
 
 // ParentTTL is how long resolvers may have records of a parent zone in their caches,
@@ -177,20 +184,20 @@ func (s *Service) pendingMove(ctx context.Context, r lifecycle.Registration) (*l
 
 // withdrawDS removes the DS and has the servers change when it has left all caches.
 // The move is stored first: after a crash, AdvanceMove removes the DS.
-func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	m := s.newMove(r, d, s.ParentTTL.DS)
+func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d Delegation) (m lifecycle.Move, err error) {
+	m = s.newMove(r, d, s.ParentTTL.DS)
 	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) { // that of our keys is published again in any case
 		m.DS = r.DS
 	}
 	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
-		return err
+		return m, err
 	}
 	if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
-		return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
+		return m, fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 	}
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " "), HadDS: r.DS}
 	r.DS = nil
-	return s.recordAction(ctx, r, a)
+	return m, s.recordAction(ctx, r, a)
 }
 
 // changeServers changes the name servers at once.
@@ -206,6 +213,8 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 // the same.
 func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
+	ours := of != nil || lifecycle.SameServers(r.Nameservers, s.Nameservers)
+	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
 	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
@@ -232,50 +241,4 @@ func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delega
 	m := s.newMove(r, d, s.ParentTTL.NS)
 	m.Step = lifecycle.MoveSettling
 	return s.Moves.PutMove(ctx, m, &of, lifecycle.EventDelegated)
-}
-
-// SetDS sets the DS of a name whose zone is served elsewhere.
-func (s *Service) SetDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
-	return repeat(name, func() error { return s.setDS(ctx, who, name, ds) })
-}
-
-func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, ds []dnssec.DS) error {
-	r, err := s.owned(ctx, who, name)
-	if err != nil {
-		return err
-	}
-	pending, err := s.pendingMove(ctx, r)
-	switch {
-	case err != nil:
-		return err
-	case lifecycle.SameServers(r.Nameservers, s.Nameservers):
-		return deed.Invalid("ds", "%s is served by us, and its DS is managed by the service: it can be set for a name that is served elsewhere", name)
-	case pending != nil:
-		return deed.Invalid("ds", "the name servers of %s change at %s: set the DS after that", name, pending.EffectiveAt.Format(time.RFC3339))
-	}
-	return s.publishDS(ctx, r, ds)
-}
-
-// publishDS stores the DS, and sets it at the registry. It is stored first, so that a change
-// of the name servers meanwhile waits for the caches.
-func (s *Service) publishDS(ctx context.Context, r lifecycle.Registration, ds []dnssec.DS) error {
-	had := r.DS
-	r.DS = ds
-	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: fmt.Sprintf("DS set: %v", ds), HadDS: had, OnlyDS: true}
-	if err := s.Names.RecordAction(ctx, r, a); err != nil {
-		return err
-	}
-	if err := s.Manager.SetDS(ctx, r.Name, ds); err != nil {
-		err = fmt.Errorf("set the DS of %s: %w", r.Name, err)
-		if decided(err) { // else a comparison with the registry tells whether it has the DS
-			r.DS, a.HadDS, a.Detail = had, ds, fmt.Sprintf("DS refused: %v", ds)
-			err = errors.Join(err, s.Names.RecordAction(context.WithoutCancel(ctx), r, a))
-		}
-		return err
-	}
-	is, err := s.Names.Registration(ctx, r.Name)
-	if err == nil && is.Owner == r.Owner && !dnssec.SameDS(is.DS, ds) {
-		return lifecycle.ErrConcurrentAction // it was changed or compared meanwhile
-	}
-	return err
 }

@@ -21,14 +21,47 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
 		return err
 	}
-	if err := s.Moves.DelayMove(ctx, m, s.RegistryNow().Add(registryRetryDelay)); err != nil {
+	first := m.Refused.IsZero()
+	begun, err := s.Moves.DelayMove(ctx, m, MoveDelay{Until: s.RegistryNow().Add(registryRetryDelay)})
+	if err != nil || !begun {
 		return err
 	}
+	m.Refused = time.Time{}
 	err = s.advanceMove(ctx, m)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) { // the node stops, and another one goes on
-		err = errors.Join(err, s.Moves.DelayMove(context.WithoutCancel(ctx), m, m.EffectiveAt))
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the node stops, and another one goes on
+		return s.delayMove(ctx, m, MoveDelay{Until: m.EffectiveAt}, err)
+	case refused(err):
+		return s.delayMove(ctx, m, s.afterRefusal(m, first), err)
 	}
 	return err
+}
+
+// refused reports whether the registry refuses a change, and has not made it.
+func refused(err error) bool {
+	code := deed.CodeOf(err)
+	return err != nil && (code == deed.CodeValidation || code == deed.CodeNotFound)
+}
+
+// maxRefusedInterval is the longest time between two attempts to make a move that the registry
+// refuses.
+const maxRefusedInterval = 24 * time.Hour
+
+// afterRefusal returns when a move that the registry has refused is tried again: the longer it
+// does, the later. Its owner is told the first time.
+func (s *Service) afterRefusal(m lifecycle.Move, first bool) MoveDelay {
+	now := s.RegistryNow()
+	d := MoveDelay{Until: now.Add(min(max(now.Sub(m.EffectiveAt), registryRetryDelay), maxRefusedInterval)), Refused: now}
+	if first {
+		d.Event = lifecycle.EventNotDelegated
+	}
+	return d
+}
+
+// delayMove delays a move that was not made, and returns why it was not.
+func (s *Service) delayMove(ctx context.Context, m lifecycle.Move, d MoveDelay, why error) error {
+	_, err := s.Moves.DelayMove(context.WithoutCancel(ctx), m, d)
+	return errors.Join(why, err)
 }
 
 func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
@@ -94,7 +127,8 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
 	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
-		return s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		_, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		return err
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err

@@ -24,8 +24,10 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 	waits := pending.Step == lifecycle.MoveWithdrawing
 	sameHosts, sameGlue := lifecycle.SameServers(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
 	again := lifecycle.SameServers(d.Hosts, pending.Hosts)
-	due := !s.RegistryNow().Before(pending.EffectiveAt) // the registry may have changed the servers without an answer
+	due, err := s.mayBeMade(ctx, pending)
 	switch {
+	case err != nil:
+		return err
 	case again && sameHosts && sameGlue:
 		return nil // it settles; or the registry has changed them without an answer, and the move goes on
 	case !waits && again && sameHosts:
@@ -40,8 +42,21 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 		}
 		return s.changeServers(ctx, r, d)
 	}
-	pending.Hosts, pending.Glue, pending.Wallet = d.Hosts, d.Glue, r.Owner
+	pending.Hosts, pending.Glue, pending.Wallet, pending.Refused = d.Hosts, d.Glue, r.Owner, time.Time{}
 	return s.Moves.PutMove(ctx, pending, nil, "")
+}
+
+// mayBeMade reports whether the registry may have changed the servers without an answer. If it
+// has refused to, it has not, and nobody makes the move during the next minute.
+func (s *Service) mayBeMade(ctx context.Context, m lifecycle.Move) (bool, error) {
+	if s.RegistryNow().Before(m.EffectiveAt) {
+		return false, nil
+	}
+	if m.Refused.IsZero() {
+		return true, nil
+	}
+	delayed, err := s.Moves.DelayMove(ctx, m, MoveDelay{Until: s.RegistryNow().Add(registryRetryDelay), Refused: m.Refused})
+	return !delayed, err
 }
 
 // undoMove cancels a move before the servers have changed. Our DS is published again when it has
@@ -65,7 +80,8 @@ func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m life
 // registry refuses the servers, everything is as it was.
 func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Delegation, earlier *lifecycle.Move) error {
 	if s.hasCachedDS(r) {
-		return s.withdrawDS(ctx, r, d)
+		m, err := s.withdrawDS(ctx, r, d)
+		return s.notBegun(ctx, m, earlier, err)
 	}
 	m := s.newMove(r, d, 0)
 	if err := s.Moves.PutMove(ctx, m, nil, ""); err != nil {
@@ -76,6 +92,11 @@ func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Del
 	if err == nil {
 		err = s.executeMove(ctx, r, m)
 	}
+	return s.notBegun(ctx, m, earlier, err)
+}
+
+// notBegun has everything as it was, if the registry refuses the first step of a move.
+func (s *Service) notBegun(ctx context.Context, m lifecycle.Move, earlier *lifecycle.Move, err error) error {
 	switch {
 	case err == nil || !decided(err):
 		return err

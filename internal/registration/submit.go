@@ -137,7 +137,7 @@ func orderOf(j order.Job, servers []string) registrar.Order {
 	case order.PurchaseRenewal:
 		o.Kind, o.From, o.Restore, o.Nameservers = registrar.OrderRenew, j.From, p.Facts.Restore, nil
 	case order.PurchaseTransfer:
-		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, p.AuthCode, p.Nameservers
+		o.Kind, o.AuthCode, o.Nameservers = registrar.OrderTransfer, p.AuthCode, nil // it keeps its own until a move
 	}
 	return o
 }

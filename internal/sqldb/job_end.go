@@ -94,6 +94,7 @@ func (s Jobs) completeOrder(ctx context.Context, tx *Tx, j order.Job, r lifecycl
 		return err
 	}
 	s.insertRegistration(tx, j, r)
+	s.insertMove(tx, j, r)
 	tx.queue(deleteClaim, j.ID)
 	if err := s.queuePaymentMove(tx, j, p, order.PaymentConsumed); err != nil {
 		return err

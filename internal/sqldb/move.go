@@ -9,6 +9,8 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registration"
 )
 
 // Moves stores changes of name servers that wait. Fill every field.
@@ -22,10 +24,10 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	var hosts, glue, ds string
-	var effective, created int64
+	var effective, created, refused int64
 	err = s.DB.read.QueryRowContext(ctx, `
-		SELECT domain, reference, wallet, step, hosts, glue, ds, effective_at, created_at FROM delegation_moves WHERE domain = $1`, name).
-		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &glue, &ds, &effective, &created)
+		SELECT domain, reference, wallet, step, hosts, glue, ds, effective_at, created_at, refused_at FROM delegation_moves WHERE domain = $1`, name).
+		Scan(&m.Name, &m.Reference, &m.Wallet, &m.Step, &hosts, &glue, &ds, &effective, &created, &refused)
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, deed.Errorf(deed.CodeNotFound, "the name servers of %s are not being changed", name)
 	}
@@ -33,6 +35,7 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 		return m, err
 	}
 	m.Hosts, m.EffectiveAt, m.Created = strings.Fields(hosts), time.Unix(effective, 0).UTC(), time.Unix(created, 0).UTC()
+	m.Refused = timeOrZero(refused)
 	if m.DS, err = scanDS(ds); err != nil {
 		return m, err
 	}
@@ -41,26 +44,26 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 }
 
 // moveTime is how long who begins a move that does not wait may take to make it, before a
-// worker does.
+// worker does. It is also how long who makes one that is replaced meanwhile may take.
 const moveTime = time.Minute
 
 // PutMove implements registration.Moves.
 func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		condition, next := "", m.EffectiveAt
-		if m.AtOnce() {
-			next = next.Add(moveTime)
+		if now := s.Now(); !next.After(now) {
+			next = now.Add(moveTime)
 		}
-		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS), next.Unix()}
+		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS), next.Unix(), unixOrZero(m.Refused)}
 		if over != nil {
 			condition = `
-			 WHERE delegation_moves.step = $11 AND delegation_moves.hosts = $12 AND delegation_moves.effective_at = $13 AND delegation_moves.glue = $14`
+			 WHERE delegation_moves.step = $12 AND delegation_moves.hosts = $13 AND delegation_moves.effective_at = $14 AND delegation_moves.glue = $15`
 			args = append(args, moveKey(*over)[1:]...) // of the same name
 		}
 		stored, err := rowsAffected(tx.ExecContext(ctx, `
-			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds) VALUES ($1, $2, $3, $4, $5, $6, $10, $7, $8, $9)
+			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds, refused_at) VALUES ($1, $2, $3, $4, $5, $6, $10, $7, $8, $9, $11)
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
-			       hosts = excluded.hosts, glue = excluded.glue, ds = excluded.ds, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at`+condition,
+			       hosts = excluded.hosts, glue = excluded.glue, ds = excluded.ds, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at, refused_at = excluded.refused_at`+condition,
 			args...))
 		if err != nil || !stored {
 			return err
@@ -70,6 +73,20 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Mo
 		}
 		return s.addMoveEvent(ctx, tx, m, event)
 	})
+}
+
+// insertMove queues the move of a name that was transferred to us, and whose buyer wants other
+// name servers than it has: it may be signed with keys that these do not have.
+func (s Jobs) insertMove(tx *Tx, j order.Job, r lifecycle.Registration) {
+	hosts := j.Purchase.Nameservers
+	if j.Purchase.Kind != order.PurchaseTransfer || len(hosts) == 0 {
+		return
+	}
+	tx.queue(`
+		INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $6, $6)
+		ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step, hosts = excluded.hosts, glue = '', ds = '',
+		       effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at, refused_at = 0`,
+		r.Name, r.Reference, r.Owner, lifecycle.MoveWithdrawing, strings.Join(hosts, " "), r.Updated.Unix())
 }
 
 // expectChange has the name compared with its registry soon, whose answer may be lost, and
@@ -106,11 +123,24 @@ func moveKey(m lifecycle.Move) []any {
 }
 
 // DelayMove implements registration.Moves.
-func (s Moves) DelayMove(ctx context.Context, m lifecycle.Move, until time.Time) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE delegation_moves SET next_at = $6 `+sameMove, append(moveKey(m), until.Unix())...)
-		return err
+func (s Moves) DelayMove(ctx context.Context, m lifecycle.Move, d registration.MoveDelay) (delayed bool, err error) {
+	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		delayed, err = rowsAffected(tx.ExecContext(ctx, `UPDATE delegation_moves SET next_at = $6, refused_at = $7 `+sameMove+` AND refused_at = $8`,
+			append(moveKey(m), d.Until.Unix(), unixOrZero(d.Refused), unixOrZero(m.Refused))...))
+		if err != nil || !delayed {
+			return err
+		}
+		return s.addMoveEvent(ctx, tx, m, d.Event)
 	})
+	return delayed, err
+}
+
+// Refused counts the moves that the registry has refused.
+func (s Moves) Refused(ctx context.Context) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM delegation_moves WHERE refused_at > 0`).Scan(&n)
+	return n, err
 }
 
 // DueMoves implements registration.Moves. A node of an earlier version does not store when a

@@ -117,7 +117,7 @@ func dsSeen(ds, nameservers, now string) string {
 // selectRegistration needs a WHERE clause appended.
 const selectRegistration = `
 	SELECT domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at, ds_seen_at
+	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at, ds_seen_at, our_servers_until
 	  FROM registrations `
 
 // scanner is implemented by *sql.Row and *sql.Rows.
@@ -127,15 +127,15 @@ func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked, cancelling sql.NullInt64
 	var nameservers, ds, glue, statuses, verify string
-	var since, verifyBy, compared, seen int64
+	var since, verifyBy, compared, seen, ours int64
 	err = row.Scan(&r.Name, &r.Owner, &r.Status, &r.Reference, &r.Backend, &r.PaymentID, &created, &expires, &updated,
 		&locked, &nameservers, &ds, &r.PremiumRenewal, &glue, &statuses, &r.Registry.Phase, &since, &cancelling,
-		&r.Registry.ROID, &verify, &verifyBy, &compared, &seen)
+		&r.Registry.ROID, &verify, &verifyBy, &compared, &seen, &ours)
 	if err != nil {
 		return r, err
 	}
 	r.Created, r.Expires, r.Updated, r.Compared = timeOrZero(created), timeOrZero(expires), timeOrZero(updated), timeOrZero(compared)
-	r.DSSeen = timeOrZero(seen)
+	r.DSSeen, r.OurServersUntil = timeOrZero(seen), timeOrZero(ours)
 	r.Locked, r.Nameservers, r.Cancelling = locked.Valid, strings.Fields(nameservers), cancelling.Valid
 	r.Registry.Statuses, r.Registry.Since = strings.Fields(statuses), timeOrZero(since)
 	r.Registry.Verification = lifecycle.Verification{Claims: strings.Fields(verify), Deadline: timeOrZero(verifyBy)}
@@ -227,7 +227,7 @@ func (s Registrations) ForEach(ctx context.Context, f func(r lifecycle.Registrat
 	rows, err := s.DB.read.QueryContext(ctx, `
 		SELECT r.domain, r.owner, r.status, r.reference, r.backend, p.public_id, r.created_at, r.expires_at, r.updated_at,
 		       r.locked_at, r.nameservers, r.ds, r.premium_renewal, r.glue, r.epp_status, r.phase, r.phase_at, r.cancelling_at,
-		       r.roid, r.verify, r.verify_by, r.compared_at, r.ds_seen_at, p.tx_hash
+		       r.roid, r.verify, r.verify_by, r.compared_at, r.ds_seen_at, r.our_servers_until, p.tx_hash
 		  FROM registrations r JOIN payments p ON p.id = r.payment_id
 		 ORDER BY r.domain`)
 	if err != nil {

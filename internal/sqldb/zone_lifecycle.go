@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"deed.example/deed"
 )
@@ -104,6 +105,29 @@ func (s Zones) relabel(ctx context.Context, tx *Tx, name deed.Name) error {
 // DueZones returns zones whose signatures must be renewed.
 func (s Zones) DueZones(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, dueQuery{id: "domain", from: "zones", at: "renew_at", where: "renew_at > 0 AND ended_at IS NULL"}, s.signatureTime(), limit)
+}
+
+// maxSerialAhead bounds how far ahead of the clock RaiseSerial sets a serial, about eight years:
+// it cannot be taken back.
+const maxSerialAhead = 1 << 28
+
+// RaiseSerial gives the zone a serial that is later than this one, if it has none.
+func (s Zones) RaiseSerial(ctx context.Context, name deed.Name, above uint32) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		z, err := s.lockZone(ctx, tx, name)
+		if deed.CodeOf(err) == deed.CodeNotFound {
+			return nil // it has ended meanwhile
+		}
+		if err != nil || z.Serial >= above {
+			return err
+		}
+		now := s.Now().Unix()
+		if int64(above) > now+maxSerialAhead {
+			return fmt.Errorf("a name server has %s with serial %d, and ignores the one here, which has %d: delete its copy", name, above, z.Serial)
+		}
+		z.Serial = max(above+1, uint32(now))
+		return s.serve(ctx, tx, z)
+	})
 }
 
 // Resign renews expiring signatures of the zone, with a new serial.

@@ -2,6 +2,7 @@ package zone
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"deed.example/deed"
@@ -38,10 +39,20 @@ type Outbox interface {
 // PropagationChecker checks whether changes have reached every name server and
 // records the result. It does not resend NOTIFY messages; the primary does. Fill
 // every field.
+//
+// A server that has a later serial than the database ignores all changes. That is so after the
+// database was restored, if the serial of the zone had been ahead of the clock. The zone gets a
+// serial that is later than that.
 type PropagationChecker struct {
 	Outbox Outbox
-	InSync func(ctx context.Context, name deed.Name, serial uint32) bool // whether every server serves this serial or a later one
 	Now    func() time.Time
+
+	// InSync reports whether every server serves this serial or a later one, and the latest
+	// serial that one serves.
+	InSync func(ctx context.Context, name deed.Name, serial uint32) (inSync bool, latest uint32)
+
+	// Raise gives a zone a serial that is later than this one, if it has none.
+	Raise func(ctx context.Context, name deed.Name, above uint32) error
 }
 
 // Due returns zones that Advance should be called for now.
@@ -59,8 +70,13 @@ func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if !t.InSync(ctx, name, z.Serial) {
-		return t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval))
+	inSync, latest := t.InSync(ctx, name, z.Serial)
+	var raised error
+	if latest > z.Serial { // or the zone has changed since it was read
+		inSync, raised = false, t.Raise(ctx, name, latest)
+	}
+	if !inSync {
+		return errors.Join(raised, t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval)))
 	}
 	return t.Outbox.MarkPropagated(ctx, name, z.Serial)
 }
@@ -71,7 +87,8 @@ func (t *PropagationChecker) Propagated(ctx context.Context, name deed.Name) (bo
 	if err != nil {
 		return false, err
 	}
-	return t.InSync(ctx, name, z.Serial), nil
+	inSync, _ := t.InSync(ctx, name, z.Serial)
+	return inSync, nil
 }
 
 // PropagationMonitor counts the zones that have not propagated within

@@ -60,7 +60,15 @@ type dsInfo struct {
 		DigestType uint8  `xml:"digestType"`
 		Digest     string `xml:"digest"`
 	} `xml:"dsData"`
-	Keys []struct{} `xml:"keyData"`
+	Keys []keyInfo `xml:"keyData"`
+}
+
+// keyInfo is a key that a registry publishes the DS of (RFC 5910, 4.2).
+type keyInfo struct {
+	Flags     uint16 `xml:"flags"`
+	Protocol  uint8  `xml:"protocol"`
+	Algorithm uint8  `xml:"alg"`
+	PublicKey string `xml:"pubKey"`
 }
 
 // A domain is what the registry says about a name.
@@ -72,7 +80,7 @@ type domain struct {
 	glue        lifecycle.Glue // of host attributes
 	below       []string       // hosts below the name, if they were asked for
 	ds          []dnssec.DS
-	keys        int    // that the registry has instead of DS records (RFC 5910, 4.2)
+	keys        int    // that the registry has instead of DS records, which are those of the keys
 	registrant  string // identifier of its contact; may be empty
 	holder      string // clID
 	creator     string // crID; may be empty
@@ -192,6 +200,12 @@ func writeCode(w *writer, code deed.Secret) {
 	}
 }
 
+// Limits of what is stored of a name.
+const (
+	maxStatuses = 40
+	maxHosts    = 30
+)
+
 func parseDomain(r response, name deed.Name) (domain, error) {
 	in := r.Data.Domains[0]
 	d := domain{name: name, roid: lifecycle.ParseROID(in.ROID), registrant: strings.TrimSpace(in.Registrant), holder: strings.TrimSpace(in.ClID), creator: strings.TrimSpace(in.CrID), authInfo: deed.Secret(strings.TrimSpace(in.AuthInfo))}
@@ -212,6 +226,9 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 	if d.transferred, err = optionalTime(in.Transferred); err != nil {
 		return d, err
 	}
+	if len(in.Statuses) > maxStatuses || len(in.HostObjects)+len(in.HostAttrs) > maxHosts {
+		return d, fmt.Errorf("it has %d statuses and %d name servers", len(in.Statuses), len(in.HostObjects)+len(in.HostAttrs))
+	}
 	for _, s := range in.Statuses {
 		d.statuses = append(d.statuses, s.Value)
 	}
@@ -222,25 +239,42 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 			}
 		}
 	}
+	d.addHosts(in)
+	return d, d.addDS(r.Ext.DNSSEC)
+}
+
+// addHosts adds the name servers, and the hosts below the name.
+func (d *domain) addHosts(in domainInfo) {
 	for _, h := range in.HostObjects {
 		d.hosts = append(d.hosts, hostName(h))
 	}
 	for _, h := range in.HostAttrs {
 		d.hosts = append(d.hosts, hostName(h.Name))
-		if addrs := h.addresses(); len(addrs) > 0 && lifecycle.Below(hostName(h.Name), name) {
+		if addrs := h.addresses(); len(addrs) > 0 && lifecycle.Below(hostName(h.Name), d.name) {
 			d.glue = append(d.glue, dnssec.Nameserver{Host: hostName(h.Name), Addresses: addrs})
 		}
 	}
 	for _, h := range in.Below {
 		d.below = append(d.below, hostName(h))
 	}
-	for _, x := range r.Ext.DNSSEC {
-		d.keys += len(x.Keys)
+}
+
+// addDS adds the DS records, and those of keys.
+func (d *domain) addDS(all []dsInfo) error {
+	for _, x := range all {
+		for _, k := range x.Keys {
+			ds, err := dnssec.DSOfKey(d.name, k.Flags, k.Protocol, k.Algorithm, k.PublicKey)
+			if err != nil {
+				return err
+			}
+			d.keys++
+			d.ds = append(d.ds, ds)
+		}
 		for _, ds := range x.DS {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}
 	}
-	return d, nil
+	return nil
 }
 
 func optionalTime(s string) (time.Time, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 )
 
 // foreign returns a response with these data and this extension.
@@ -47,7 +48,7 @@ func TestForeignInfo(t *testing.T) {
 			return len(d.ds) == 1 && d.ds[0].Digest == "49fd46e6c4b45c55d4ac" && d.keys == 0
 		}},
 		"keys only": {"a.com", `<d:name>a.com</d:name>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.1"><s:keyData><s:flags>257</s:flags><s:protocol>3</s:protocol><s:alg>1</s:alg><s:pubKey>AQPJ</s:pubKey></s:keyData></s:infData>`, func(d domain) bool {
-			return len(d.ds) == 0 && d.keys == 1
+			return len(d.ds) == 1 && d.ds[0].DigestType == 2 && len(d.ds[0].Digest) == 64 && d.keys == 1
 		}},
 		"an older DNSSEC and unknown extensions": {"a.com", `<d:name>a.com</d:name>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.0"><s:dsData/></s:infData><n:infData xmlns:n="http://ns.uniregistry.net/centric-1.0"><n:x/></n:infData>`, func(d domain) bool {
 			return len(d.ds) == 0
@@ -147,6 +148,42 @@ func TestLongPassword(t *testing.T) {
 		b.writeLongPassword(&ext, m)
 		if hidden := strings.Contains(login.String(), "<pw>[LOGIN-SECURITY]</pw>"); hidden != c.long || strings.Contains(ext.String(), c.password.Reveal()) != c.long {
 			t.Errorf("%d characters, %v: got %s %s", len(c.password), c.exts, login.String(), ext.String())
+		}
+	}
+}
+
+// A registry that has too many sessions may say so instead of greeting.
+func TestForeignRefusalInsteadOfAGreeting(t *testing.T) {
+	_, err := parseGreeting([]byte(`<epp xmlns="` + nsEPP + `"><response><result code="2502"><msg>Session limit exceeded; server closing connection</msg></result><trID><svTRID>1</svTRID></trID></response></epp>`))
+	if !limitReached(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A registration that is pending may have no date yet.
+func TestForeignPendingCreateWithoutADate(t *testing.T) {
+	b := &Backend{cfg: Config{ClientID: "us", Secret: "a secret of this service", Purchase: func(s string) string { return s }}}
+	o := registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "a.com", Years: 1, Submitted: time.Now()}
+	st, err := b.registrationStatus(domain{name: "a.com", holder: "us", statuses: []string{"pendingCreate"}}, o)
+	if err != nil || st.State != registrar.OrderPending {
+		t.Errorf("got %+v, %v", st, err)
+	}
+}
+
+// An identifier is found in a message that is not XML, and in nothing else.
+func TestUnreadableMessageID(t *testing.T) {
+	const reply = `<epp><response><result code="1301"/><msgQ count="1" id="7-a"><msg>` + "\x01" + `</msg></msgQ><trID><clTRID>a-1</clTRID></trID></response></epp>`
+	for frame, want := range map[string]string{
+		reply: "7-a",
+		strings.ReplaceAll(reply, `"7-a"`, `'7 a'`):          "",
+		strings.Replace(reply, "a-1", "a-2", 1):              "",
+		strings.Replace(reply, "1301", "1000", 1):            "",
+		strings.Replace(reply, "<msgQ", "<x:msgQ", 1):        "7-a",
+		strings.Replace(reply, "<msg>", `<msgQ id="8"/>`, 1): "",
+		"": "",
+	} {
+		if got := unreadableID([]byte(frame), "a-1"); got != want {
+			t.Errorf("%q: got %q, want %q", frame, got, want)
 		}
 	}
 }

@@ -9,6 +9,9 @@ import (
 
 func parseGreeting(frame []byte) (greeting, error) {
 	r, err := parseReply(frame)
+	if err == nil && len(r.Greetings) == 0 && len(r.Responses) == 1 && len(r.Responses[0].Results) > 0 && r.Responses[0].code() >= 2000 {
+		return greeting{}, resultError(r.Responses[0]) // such as that there are too many sessions
+	}
 	if err == nil && (len(r.Greetings) != 1 || len(r.Responses) > 0) {
 		err = fmt.Errorf("%w: %d greetings", errInvalidReply, len(r.Greetings))
 	}

@@ -58,7 +58,7 @@ func (b *Backend) registrationStatus(d domain, o registrar.Order) (registrar.Ord
 	switch {
 	case d.authInfo != "" && d.authInfo != b.authInfo(o):
 		return absent, nil // it was bought with another order
-	case d.authInfo == "" && (d.creator != "" && d.creator != b.cfg.ClientID || d.created.Before(o.Submitted.Add(-maxSkew))):
+	case d.authInfo == "" && (d.creator != "" && d.creator != b.cfg.ClientID || !d.created.IsZero() && d.created.Before(o.Submitted.Add(-maxSkew))):
 		return absent, nil // it was in our account before, or came from elsewhere
 	case d.has("pendingCreate"):
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
@@ -69,7 +69,8 @@ func (b *Backend) registrationStatus(d domain, o registrar.Order) (registrar.Ord
 }
 
 // Cancel implements registrar.Registrar. Only a transfer that is pending, and a
-// registration that the registry has not decided yet, can be cancelled.
+// registration that the registry has not decided yet, can be cancelled. A renewal that it
+// has not decided yet cannot, so its outcome stays unknown.
 func (b *Backend) Cancel(ctx context.Context, o registrar.Order) error {
 	if o.Kind == registrar.OrderTransfer {
 		return b.cancelTransfer(ctx, o)
@@ -78,8 +79,11 @@ func (b *Backend) Cancel(ctx context.Context, o registrar.Order) error {
 	if err != nil {
 		return err
 	}
-	if st.State != registrar.OrderPending {
+	switch {
+	case st.State != registrar.OrderPending:
 		return deed.Errorf(deed.CodeNotFound, "there is no order for %s to cancel", o.Name)
+	case o.Kind != registrar.OrderRegister:
+		return fmt.Errorf("cancel order %s: the registry has not decided it yet", o.Reference)
 	}
 	return b.Delete(ctx, o.Name)
 }

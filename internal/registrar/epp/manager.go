@@ -3,8 +3,6 @@ package epp
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"deed.example/deed"
@@ -128,8 +126,11 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) err
 		return deed.Invalid("ds", "the registry of %s does not support DNSSEC", name)
 	}
 	return b.change(ctx, name, func(d domain) (update, error) {
-		if len(ds) == 0 {
-			return update{noDS: len(d.ds)+d.keys > 0}, nil
+		switch {
+		case len(ds) == 0:
+			return update{noDS: len(d.ds) > 0}, nil
+		case d.keys > 0 && !dnssec.SameDS(d.ds, ds): // keys cannot be removed by their DS
+			return update{noDS: true, addDS: ds}, nil
 		}
 		return update{addDS: without(ds, d.ds), remDS: without(d.ds, ds)}, nil
 	})
@@ -161,128 +162,4 @@ func deleteCommand(name deed.Name) command {
 			w.object("domain", "delete", nsDomain, func() { w.text("domain:name", string(name)) })
 		})
 	}}
-}
-
-// An update is a change of a name.
-type update struct {
-	addHosts, remHosts   []string
-	glue                 lifecycle.Glue // of addHosts that are attributes
-	addStatus, remStatus []string
-	addDS, remDS         []dnssec.DS
-	noDS                 bool   // remove all, and keys that the registry has instead
-	registrant           string // identifier of another contact
-	code                 deed.Secret
-}
-
-func (u update) empty() bool {
-	return len(u.addHosts)+len(u.remHosts)+len(u.addStatus)+len(u.remStatus)+len(u.addDS)+len(u.remDS) == 0 && u.code == "" && u.registrant == "" && !u.noDS
-}
-
-// change changes a name in the account. needed returns what is left to change in a
-// state; after a refusal it decides again, because a registry may have made the
-// change nevertheless.
-func (b *Backend) change(ctx context.Context, name deed.Name, needed func(domain) (update, error)) error {
-	var last error
-	for range 2 {
-		d, err := b.held(ctx, name)
-		if err != nil {
-			return fmt.Errorf("change %s: %w", name, err)
-		}
-		if d.ending() {
-			return deed.Invalid("domain", "%s is in redemption or about to be deleted: restore it first", name)
-		}
-		u, err := needed(d)
-		if err != nil || u.empty() {
-			return err
-		}
-		if last != nil {
-			return last
-		}
-		r, err := b.send(ctx, b.updateCommand(name, u))
-		if err != nil {
-			return fmt.Errorf("change %s: %w", name, err)
-		}
-		if succeeded(r) {
-			return nil
-		}
-		if last = b.refused(r, string(name), beforeMoney); r.code() == codeNotFound && len(u.addHosts) > 0 {
-			last = b.forgetObjects(name, u.addHosts)
-		}
-	}
-	return last
-}
-
-func (b *Backend) updateCommand(name deed.Name, u update) command {
-	return command{
-		body: func(w *writer, svc services) {
-			w.element("update", func() {
-				w.object("domain", "update", nsDomain, func() {
-					w.text("domain:name", string(name))
-					b.writePart(w, svc, "domain:add", u)
-					b.writePart(w, svc, "domain:rem", update{addHosts: u.remHosts, addStatus: u.remStatus})
-					if u.code != "" || u.registrant != "" {
-						w.element("domain:chg", func() {
-							if u.registrant != "" {
-								w.text("domain:registrant", u.registrant)
-							}
-							writeCode(w, u.code)
-						})
-					}
-				})
-			})
-		},
-		ext: func(w *writer, svc services) {
-			if len(u.addDS)+len(u.remDS) == 0 && !u.noDS || !svc.dnssec() {
-				return
-			}
-			w.object("secDNS", "update", nsSecDNS, func() {
-				if u.noDS {
-					w.element("secDNS:rem", func() { w.text("secDNS:all", "true") })
-				}
-				writeDS(w, "secDNS:rem", u.remDS)
-				writeDS(w, "secDNS:add", u.addDS)
-			})
-		},
-	}
-}
-
-// writePart writes what an update adds as the content of the element.
-func (b *Backend) writePart(w *writer, svc services, element string, u update) {
-	if len(u.addHosts)+len(u.addStatus) == 0 {
-		return
-	}
-	w.element(element, func() {
-		if len(u.addHosts) > 0 {
-			w.element("domain:ns", func() { b.writeHosts(w, svc, u.addHosts, u.glue) })
-		}
-		for _, s := range u.addStatus {
-			w.element("domain:status", nil, "s", s)
-		}
-	})
-}
-
-func writeDS(w *writer, element string, all []dnssec.DS) {
-	if len(all) == 0 {
-		return
-	}
-	w.element(element, func() {
-		for _, ds := range all {
-			w.element("secDNS:dsData", func() {
-				w.text("secDNS:keyTag", strconv.Itoa(int(ds.KeyTag)))
-				w.number("secDNS:alg", int(ds.Algorithm))
-				w.number("secDNS:digestType", int(ds.DigestType))
-				w.text("secDNS:digest", ds.Digest)
-			})
-		}
-	})
-}
-
-// without returns the elements of a that are not in b.
-func without[T comparable](a, b []T) (out []T) {
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			out = append(out, x)
-		}
-	}
-	return out
 }

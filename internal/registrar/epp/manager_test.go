@@ -3,9 +3,11 @@ package epp_test
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 )
@@ -127,4 +129,24 @@ func TestDelete(t *testing.T) {
 		t.Errorf("got %+v, %v, want redemption", h, err)
 	}
 	wantCode(t, e.Delete(t.Context(), name), deed.CodeValidation)
+}
+
+// A key that the registry has instead of a DS is seen as its DS, and goes with it.
+func TestKeyInsteadOfDS(t *testing.T) {
+	e := open(t)
+	e.bought(t, name)
+	ours := []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+	for _, ds := range [][]dnssec.DS{nil, ours} {
+		e.server.SetKey(name, "GojIhhXUN/u4v54ZQqGSnyhWJwaubCvTmeexv7bR6edbkrSqQpF64cYbcB7wNcP+e+MAnLr+Wi9xMWyQLc8NAA==")
+		h, err := e.Holding(t.Context(), name)
+		if err != nil || len(h.DS) != 1 || h.DS[0].KeyTag != 55648 || h.DS[0].Algorithm != 13 || h.DS[0].DigestType != 2 {
+			t.Errorf("got %+v, %v, want the DS of the key", h.DS, err)
+		}
+		if err := e.SetDS(t.Context(), name, ds); err != nil {
+			t.Error(err)
+		}
+		if h, err := e.Holding(t.Context(), name); err != nil || !dnssec.SameDS(h.DS, ds) {
+			t.Errorf("got %+v, %v, want %+v", h.DS, err, ds)
+		}
+	}
 }

@@ -72,6 +72,7 @@ func TestPoisonedMessage(t *testing.T) {
 		`<domain:trnData ` + ns + `/>`,
 		`<domain:panData ` + ns + `><domain:name paResult="maybe">-</domain:name></domain:panData>`,
 		`<domain:infData ` + ns + `/>`,
+		"<x>not XML \x01\xff</y>",
 	} {
 		e.server.Notify(epptest.ClientID, "Poison.", data)
 		if m, ok := e.next(t); !ok || m.Kind != registrar.MessageOther || m.Name != "" {

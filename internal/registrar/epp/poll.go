@@ -1,8 +1,11 @@
 package epp
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -51,6 +54,9 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 			m, err = message(r, frame)
 		}
 		b.noteReply(r, err)
+		if id := unreadableID(frame, trid); errors.Is(err, errInvalidReply) && id != "" {
+			m, err = registrar.Message{ID: id, Kind: registrar.MessageOther, Text: "a message that cannot be read: " + err.Error(), Raw: frame}, nil
+		}
 		return err
 	})
 	if err != nil {
@@ -72,6 +78,19 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 		return true, fmt.Errorf("acknowledge message %s: %w", m.ID, err)
 	}
 	return true, nil
+}
+
+var messageID = regexp.MustCompile(`<(?:[\w.-]+:)?msgQ\s[^<>]*?\bid\s*=\s*["']([^"'<>&\s]{1,200})["']`)
+
+// unreadableID returns the identifier of a message that is not XML, or not as it must be, so
+// that it does not stop those behind it; "" when it has none, or the frame is no reply to the
+// command with this identifier.
+func unreadableID(frame []byte, trid string) string {
+	found := messageID.FindAllSubmatch(frame, 2)
+	if len(found) != 1 || !bytes.Contains(frame, []byte(`"1301"`)) || !bytes.Contains(frame, []byte(">"+trid+"<")) {
+		return ""
+	}
+	return string(found[0][1])
 }
 
 // maxMessageID bounds the identifier of a message.

@@ -27,6 +27,8 @@ func planRenewal(d domain, o registrar.Order, autoRenew bool) (plan, error) {
 		return plan{}, deed.Errorf(deed.CodeRegistrationFailed, format, d.name)
 	}
 	switch {
+	case d.has("pendingRenew"):
+		return plan{}, fmt.Errorf("a renewal of %s is pending at the registry", d.name)
 	case near(d.expires, want) && !d.ending():
 		return plan{done: true}, nil
 	case autoRenew && d.expires.After(want) && !d.ending():
@@ -61,6 +63,8 @@ func (b *Backend) renewalStatus(d domain, o registrar.Order) (registrar.OrderSta
 	want := o.From.AddDate(o.Years, 0, 0)
 	p, _ := planRenewal(d, o, b.autoRenews(d)) // an error means that it is not done
 	switch {
+	case d.has("pendingRenew"):
+		return registrar.OrderStatus{State: registrar.OrderPending}, nil
 	case p.done && near(d.expires, want):
 		return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
 	case p.done:

@@ -2,12 +2,14 @@ package epp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
+	"unicode/utf16"
 
 	"deed.example/deed"
 )
@@ -77,6 +79,7 @@ func (r response) code() int { return r.Results[0].Code }
 // parseReply parses a document of the registry.
 func parseReply(frame []byte) (reply, error) {
 	var r reply
+	frame = inUTF8(frame)
 	if declares(frame) {
 		return reply{}, fmt.Errorf("%w: a document type declaration", errInvalidReply)
 	}
@@ -126,12 +129,29 @@ func parseResponse(frame []byte, trid string) (response, error) {
 	return resp, nil
 }
 
+// inUTF8 returns a document that is in UTF-16, which every XML processor reads, in UTF-8 (RFC
+// 5730, 5).
+func inUTF8(frame []byte) []byte {
+	var order binary.ByteOrder = binary.BigEndian
+	switch {
+	case bytes.HasPrefix(frame, []byte{0xff, 0xfe}):
+		order = binary.LittleEndian
+	case !bytes.HasPrefix(frame, []byte{0xfe, 0xff}):
+		return frame
+	}
+	units := make([]uint16, len(frame)/2-1)
+	for i := range units {
+		units[i] = order.Uint16(frame[2*i+2:])
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
 // charsetReader reads documents that declare another encoding than UTF-8. Registries
 // that name a subset of it, or Latin-1, exist.
 func charsetReader(charset string, r io.Reader) (io.Reader, error) {
 	switch strings.ToLower(charset) {
-	case "us-ascii", "ascii", "utf8":
-		return r, nil
+	case "us-ascii", "ascii", "utf8", "utf-16":
+		return r, nil // it is in UTF-8 by now
 	case "iso-8859-1", "latin1":
 		text, err := io.ReadAll(r) // a frame is bounded
 		out := make([]rune, len(text))

@@ -6,12 +6,22 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf16"
 )
 
 // good is a response to the command "a-1".
 const good = `<?xml version="1.0" encoding="UTF-8"?><epp xmlns="urn:ietf:params:xml:ns:epp-1.0"><response><result code="1000"><msg>ok</msg></result>` +
 	`<resData><domain:infData xmlns:domain="urn:ietf:params:xml:ns:domain-1.0"><domain:name>a.com</domain:name><domain:clID>us</domain:clID></domain:infData></resData>` +
 	`<trID><clTRID>a-1</clTRID><svTRID>s-1</svTRID></trID></response></epp>`
+
+// utf16Text returns the text in UTF-16, with a byte order mark.
+func utf16Text(text string, order binary.AppendByteOrder) string {
+	var out []byte
+	for _, unit := range utf16.Encode([]rune("\ufeff" + text)) {
+		out = order.AppendUint16(out, unit)
+	}
+	return string(out)
+}
 
 // Registries write the same in many ways, and extend it.
 func TestRepliesThatAreUnderstood(t *testing.T) {
@@ -26,6 +36,8 @@ func TestRepliesThatAreUnderstood(t *testing.T) {
 		"Latin-1":                  strings.NewReplacer("UTF-8", "ISO-8859-1", ">ok<", ">\xe9t\xe9<").Replace(good),
 		"ASCII":                    strings.Replace(good, "UTF-8", "US-ASCII", 1),
 		"a byte order mark":        "\ufeff" + good,
+		"UTF-16":                   utf16Text(strings.Replace(good, "UTF-8", "UTF-16", 1), binary.BigEndian),
+		"UTF-16, little endian":    utf16Text(strings.Replace(good, `encoding="UTF-8"`, "", 1), binary.LittleEndian),
 		"space in the identifier":  strings.Replace(good, "<clTRID>a-1<", "<clTRID>\n a-1 <", 1),
 		"no server identifier":     strings.Replace(good, "<svTRID>s-1</svTRID>", "", 1),
 		"a queue in it":            strings.Replace(good, "<resData>", `<msgQ count="5" id="12345"/><resData>`, 1),
@@ -54,6 +66,8 @@ func TestRepliesThatAreNonsense(t *testing.T) {
 		"no identifier":           strings.Replace(good, "<clTRID>a-1</clTRID>", "", 1),
 		"another encoding":        strings.Replace(good, "UTF-8", "UTF-7", 1),
 		"a document type":         strings.Replace(good, "<epp", "<!DOCTYPE epp><epp", 1),
+		"one in UTF-16":           utf16Text(strings.Replace(good, "<epp", "<!DOCTYPE epp><epp", 1), binary.LittleEndian),
+		"half of UTF-16":          "\xff\xfe<",
 		"an entity":               strings.Replace(good, "ok", "&ok;", 1),
 		"not closed":              strings.TrimSuffix(good, "</epp>"),
 		"bytes that are not text": strings.Replace(good, "ok", "\xff\xfe", 1),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,8 @@ const (
 	transferPending  = "pending"
 	transferApproved = "Approved" // by the client or the server
 )
+
+var transferStates = []string{transferPending, "clientApproved", "clientCancelled", "clientRejected", "serverApproved", "serverCancelled"}
 
 // transfer requests a transfer to our account.
 func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
@@ -106,6 +109,8 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil
 	case t.status == transferPending:
 		return absent, nil
+	case t.ours && t.status != "" && !slices.Contains(transferStates, t.status):
+		return absent, b.invalidReply("a transfer of %s has the status %s", o.Name, deed.Quoted(t.status))
 	case t.ours && t.status != "" && !strings.HasSuffix(t.status, transferApproved) && since(t.requested, o):
 		absent.Refusal = deed.CodeRegistrationFailed // it was rejected or cancelled
 		return absent, nil

@@ -1,12 +1,15 @@
 package opusdns_test
 
 import (
+	"context"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/opusdns"
@@ -211,4 +214,45 @@ func TestDecideTransfer(t *testing.T) {
 		}
 		e.conforms(t)
 	}
+}
+
+// A change that the registry has not decided yet was not made: whoever makes it is told that
+// the outcome is unknown, until it is.
+func TestPendingUpdate(t *testing.T) {
+	e := open(t)
+	e.register(t, "held.com")
+	hosts := []string{"ns3.example.net", "ns4.example.net"}
+	e.vendor.HoldUpdates("held.com", true)
+	for range 2 {
+		if err := e.SetNameservers(t.Context(), "held.com", hosts); err == nil || deed.CodeOf(err) != deed.CodeUnavailable {
+			t.Errorf("got %v, want an unknown outcome", err)
+		}
+	}
+	if h, err := e.Holding(t.Context(), "held.com"); err != nil || slices.Equal(h.Nameservers, hosts) {
+		t.Errorf("got %+v, %v", h, err)
+	}
+	e.vendor.HoldUpdates("held.com", false)
+	e.step(t, "decided", func(ctx context.Context) error { return e.SetNameservers(ctx, "held.com", hosts) })
+	if h, err := e.Holding(t.Context(), "held.com"); err != nil || !slices.Equal(h.Nameservers, hosts) {
+		t.Errorf("got %+v, %v", h, err)
+	}
+	e.conforms(t)
+}
+
+// A key that the registry has instead of a DS is seen as its DS, and goes with it.
+func TestKeyInsteadOfDS(t *testing.T) {
+	e := open(t)
+	e.register(t, "keyed.com")
+	ours := []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
+	for _, ds := range [][]dnssec.DS{nil, ours} {
+		e.vendor.SetKey("keyed.com", "GojIhhXUN/u4v54ZQqGSnyhWJwaubCvTmeexv7bR6edbkrSqQpF64cYbcB7wNcP+e+MAnLr+Wi9xMWyQLc8NAA==")
+		if h, err := e.Holding(t.Context(), "keyed.com"); err != nil || len(h.DS) != 1 || h.DS[0].KeyTag != 55648 {
+			t.Errorf("got %+v, %v, want the DS of the key", h.DS, err)
+		}
+		e.step(t, "DS", func(ctx context.Context) error { return e.SetDS(ctx, "keyed.com", ds) })
+		if h, err := e.Holding(t.Context(), "keyed.com"); err != nil || !dnssec.SameDS(h.DS, ds) {
+			t.Errorf("got %+v, %v, want %+v", h.DS, err, ds)
+		}
+	}
+	e.conforms(t)
 }

@@ -13,8 +13,7 @@ import (
 // maxDS bounds the DS records of one name.
 const maxDS = 30
 
-// ds returns the DS records of the name. Keys that are not DS records are left out:
-// the service never sets one.
+// ds returns the DS records of the name. Keys count as their DS.
 func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, error) {
 	var reply []dsData
 	err := b.api.do(ctx, request{lane: l, method: http.MethodGet, path: domainPath(name) + "/dnssec"}, &reply)
@@ -29,16 +28,30 @@ func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, 
 	}
 	var all []dnssec.DS
 	for _, r := range reply {
-		if r.Type != dsRecord {
+		var key dnssec.DS
+		var err error
+		switch r.Type {
+		case dsRecord:
+			key, err = r.parse()
+		case keyRecord:
+			key, err = r.ofKey(name)
+		default:
 			continue
 		}
-		key, err := r.parse()
 		if err != nil {
 			return nil, fmt.Errorf("look up the DS records of %s: %w", name, err)
 		}
 		all = append(all, key)
 	}
 	return all, nil
+}
+
+// ofKey returns the DS of a key of the vendor.
+func (r dsData) ofKey(name deed.Name) (dnssec.DS, error) {
+	if r.Flags == nil || r.Protocol == nil || *r.Flags < 0 || *r.Flags > 65535 || *r.Protocol < 0 || *r.Protocol > 255 || r.Algorithm < 0 || r.Algorithm > 255 {
+		return dnssec.DS{}, fmt.Errorf("one of them is not valid")
+	}
+	return dnssec.DSOfKey(name, uint16(*r.Flags), uint8(*r.Protocol), uint8(r.Algorithm), r.PublicKey)
 }
 
 // parse checks a DS record of the vendor. Its algorithm may be one that the service

@@ -96,13 +96,34 @@ func (b *Backend) update(ctx context.Context, name deed.Name, in updateRequest) 
 	var reply domainReply
 	err := b.api.do(ctx, request{lane: orderLane, method: http.MethodPatch, path: domainPath(name), in: in}, &reply)
 	if err != nil {
-		return domain{}, b.changeError("change", name, err)
+		return domain{}, b.notChanged(ctx, "change", name, err)
 	}
 	d, err := parseDomain(reply)
 	if err != nil {
 		return d, b.unknown("change "+string(name), err)
 	}
+	if d.has(pendingUpdate) {
+		return d, errPending(name)
+	}
 	return d, nil
+}
+
+// pendingUpdate is the status of a name with a change that the registry has not decided yet.
+const pendingUpdate = "pendingUpdate"
+
+func errPending(name deed.Name) error {
+	return fmt.Errorf("change %s: the registry has not decided about the change yet", name)
+}
+
+// notChanged returns the error of a change of a name. While the registry has not decided about
+// another one, the vendor refuses it, but not for good.
+func (b *Backend) notChanged(ctx context.Context, doing string, name deed.Name, err error) error {
+	if refusal(err) != nil {
+		if d, lookupErr := b.domain(ctx, orderLane, name); lookupErr == nil && d.has(pendingUpdate) {
+			return errPending(name)
+		}
+	}
+	return b.changeError(doing, name, err)
 }
 
 // changeError returns the error of a change of a name.
@@ -139,16 +160,22 @@ func (b *Backend) Delete(ctx context.Context, name deed.Name) error {
 	return err
 }
 
-// A dsData is a DS record, as the vendor has it.
+// A dsData is a DS record, or a key that the registry publishes the DS of, as the vendor has it.
 type dsData struct {
 	Type       string `json:"record_type"`
 	KeyTag     *int   `json:"key_tag,omitempty"`
 	Algorithm  int    `json:"algorithm"`
 	DigestType *int   `json:"digest_type,omitempty"`
 	Digest     string `json:"digest,omitempty"`
+	Flags      *int   `json:"flags,omitempty"`
+	Protocol   *int   `json:"protocol,omitempty"`
+	PublicKey  string `json:"public_key,omitempty"`
 }
 
-const dsRecord = "ds_data"
+const (
+	dsRecord  = "ds_data"
+	keyRecord = "key_data"
+)
 
 // SetDS implements registrar.Manager.
 func (b *Backend) SetDS(ctx context.Context, name deed.Name, keys []dnssec.DS) error {
@@ -165,7 +192,7 @@ func (b *Backend) SetDS(ctx context.Context, name deed.Name, keys []dnssec.DS) e
 		r.method, r.in = http.MethodPut, all
 	}
 	if err := b.api.do(ctx, r, nil); err != nil {
-		return b.changeError("set the DS records of", name, err)
+		return b.notChanged(ctx, "set the DS records of", name, err)
 	}
 	return nil
 }

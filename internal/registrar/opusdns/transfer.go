@@ -15,12 +15,11 @@ const (
 )
 
 // A transferRequest orders a transfer from another registrar. The registry decides
-// how long it renews the name.
+// how long it renews the name, which keeps its name servers: it may have a DS.
 type transferRequest struct {
 	Name        string            `json:"name"`
 	Code        string            `json:"auth_code"`
 	Contacts    map[string]string `json:"contacts"`
-	Nameservers []nameserver      `json:"nameservers,omitempty"`
 	RenewalMode string            `json:"renewal_mode"`
 	CreateZone  bool              `json:"create_zone"`
 }
@@ -66,13 +65,6 @@ func (b *Backend) transfer(ctx context.Context, o registrar.Order) error {
 		return b.transferWithoutCode(ctx, o)
 	}
 	in := transferRequest{Name: string(o.Name), Code: o.AuthCode.Reveal(), RenewalMode: "expire"}
-	if len(o.Nameservers) > 0 {
-		hosts, err := deed.ParseNameservers(o.Nameservers)
-		if err != nil {
-			return err
-		}
-		in.Nameservers = nameservers(hosts)
-	}
 	rules, err := b.tldRules(ctx, o.Name.TLD())
 	if err != nil {
 		return err

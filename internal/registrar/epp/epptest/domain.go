@@ -179,6 +179,10 @@ func (s *Server) describe(e registry.Entry, shows bool, c *client) (data, ext st
 		}
 		ext += `</rgp:infData>`
 	}
+	if key := s.keyOf(e.Name); key != "" && c.exts[nsSecDNS] {
+		ext += `<secDNS:infData xmlns:secDNS="` + nsSecDNS + `"><secDNS:keyData><secDNS:flags>257</secDNS:flags><secDNS:protocol>3</secDNS:protocol><secDNS:alg>13</secDNS:alg>` +
+			element("secDNS:pubKey", key) + `</secDNS:keyData></secDNS:infData>`
+	}
 	if len(e.DS) > 0 && c.exts[nsSecDNS] {
 		ext += `<secDNS:infData xmlns:secDNS="` + nsSecDNS + `">`
 		for _, d := range e.DS {

@@ -17,6 +17,9 @@ type state struct {
 	restored  map[deed.Name]string         // "pending" or "done"
 	deleted   map[deed.Name]registry.Entry // as they were before
 	extra     map[deed.Name][]string       // statuses that the registry has set
+	held      map[deed.Name]*heldChange    // that wait for a decision
+	keys      map[deed.Name]string         // of which the registry has the key itself
+	says      string                       // what transfers are called; "" for what they are
 	pending   map[deed.Name]bool           // creates that wait for a decision
 	waiting   map[deed.Name]string
 	hosts     map[string][]string // addresses
@@ -30,7 +33,7 @@ type state struct {
 func newState() state {
 	return state{
 		auth: map[string]string{}, transfers: map[deed.Name]string{}, renewed: map[deed.Name]renewal{}, restored: map[deed.Name]string{},
-		deleted: map[deed.Name]registry.Entry{}, extra: map[deed.Name][]string{}, pending: map[deed.Name]bool{}, waiting: map[deed.Name]string{},
+		deleted: map[deed.Name]registry.Entry{}, extra: map[deed.Name][]string{}, held: map[deed.Name]*heldChange{}, keys: map[deed.Name]string{}, pending: map[deed.Name]bool{}, waiting: map[deed.Name]string{},
 		hosts: map[string][]string{}, hostOwner: map[string]string{}, contacts: map[string]contact{}, queues: map[string][]queued{},
 	}
 }

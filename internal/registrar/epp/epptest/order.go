@@ -185,6 +185,9 @@ func (s *Server) renew(c *client, in *domain, ext added) answer {
 	if a.code != 1000 {
 		return a
 	}
+	if a, waits := s.hold(in.Name, "pendingRenew", func() answer { return s.renew(c, in, ext) }); waits {
+		return a
+	}
 	if in.CurExpDate != e.Expires.Format(time.DateOnly) {
 		return answer{code: 2004, reason: "curExpDate"}
 	}

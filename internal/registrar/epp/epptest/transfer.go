@@ -1,6 +1,7 @@
 package epptest
 
 import (
+	"cmp"
 	"context"
 
 	"deed.example/deed"
@@ -95,9 +96,19 @@ func (s *Server) describeTransfer(name deed.Name, reference, holder string) stri
 		registry.PlacementPlaced: "pending", registry.PlacementDone: "serverApproved",
 		registry.PlacementRefused: "clientRejected", registry.PlacementCancelled: "clientCancelled",
 	}[p.State]
+	s.mu.Lock()
+	status = cmp.Or(s.says, status)
+	s.mu.Unlock()
 	return `<domain:trnData xmlns:domain="` + nsDomain + `">` + element("domain:name", string(name)) + element("domain:trStatus", status) +
 		element("domain:reID", clientOf(p.Account)) + element("domain:reDate", stamp(p.Placed)) +
 		element("domain:acID", clientOf(holder)) + element("domain:acDate", stamp(p.Due)) + `</domain:trnData>`
+}
+
+// SayTransfer makes the registry call the state of every transfer so; "" for what it is.
+func (s *Server) SayTransfer(status string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.says = status
 }
 
 func (s *Server) cancel(c *client, e registry.Entry) answer {

@@ -16,6 +16,9 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	if a.code != 1000 {
 		return a
 	}
+	if a, waits := s.hold(in.Name, "pendingUpdate", func() answer { return s.update(c, in, ext) }); waits {
+		return a
+	}
 	now := s.now()
 	if ext.RGP != nil {
 		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report != nil)
@@ -91,6 +94,10 @@ func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entr
 	all := slices.Clone(e.DS)
 	if ext.DNSSEC.RemAll != nil && *ext.DNSSEC.RemAll {
 		all = nil
+		s.SetKey(e.Name, "")
+	}
+	if s.keyOf(e.Name) != "" {
+		return e, deed.Invalid("dsData", "there is a key")
 	}
 	for _, d := range ext.DNSSEC.Rem {
 		all = slices.DeleteFunc(all, func(have dnssec.DS) bool { return have == dsOf(d) })

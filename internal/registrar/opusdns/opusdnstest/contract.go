@@ -52,6 +52,7 @@ var (
 	dsFields = fields{
 		"record_type": need(enum("ds_data", "key_data")), "algorithm": need(integer(1, 23)), "key_tag": may(orNull(integer(0, 65535))),
 		"digest_type": may(orNull(integer(1, 6))), "digest": may(orNull(anyText)),
+		"flags": may(orNull(integer(0, 65535))), "protocol": may(orNull(integer(0, 255))), "public_key": may(orNull(anyText)),
 	}
 	dsObject = object(dsFields)
 

@@ -59,6 +59,9 @@ func (s *Server) describe(name deed.Name, r record, h lifecycle.Holding) map[str
 	for _, status := range h.EPPStatus {
 		statuses = append(statuses, status)
 	}
+	if s.updating[name] == "pending" {
+		statuses = append(statuses, "pendingUpdate")
+	}
 	contacts := []any{}
 	for role, id := range r.contacts {
 		contacts = append(contacts, map[string]any{"contact_type": role, "contact_id": id})
@@ -171,10 +174,14 @@ func (s *Server) update(c call) reply {
 	if !ok {
 		return notFound()
 	}
-	for _, blocking := range []string{"pendingTransfer", "pendingDelete", "redemptionPeriod"} {
+	for _, blocking := range []string{"pendingUpdate", "pendingTransfer", "pendingDelete", "redemptionPeriod"} {
 		if slices.Contains(object["registry_statuses"].([]any), any(blocking)) {
 			return invalid("the status " + blocking + " does not allow it")
 		}
+	}
+	if s.updating[c.name] == "held" {
+		s.updating[c.name] = "pending"
+		return s.get(c)
 	}
 	var err error
 	if in.Nameservers != nil {
@@ -243,49 +250,6 @@ func (s *Server) remove(c call) reply {
 	})
 	if err != nil {
 		return reply{lost: true}
-	}
-	return reply{status: http.StatusNoContent}
-}
-
-func (s *Server) getDS(c call) reply {
-	h, err := s.registry.Holding(c.ctx, c.name)
-	if _, ok := s.object(c.ctx, c.name); !ok {
-		return notFound()
-	}
-	all := []any{}
-	if err == nil {
-		for _, k := range h.DS {
-			all = append(all, map[string]any{
-				"record_type": "ds_data", "key_tag": k.KeyTag, "algorithm": k.Algorithm, "digest_type": k.DigestType, "digest": strings.ToUpper(k.Digest),
-			})
-		}
-	}
-	return reply{status: http.StatusOK, body: all}
-}
-
-func (s *Server) putDS(c call) reply {
-	var in []struct {
-		KeyTag     uint16 `json:"key_tag"`
-		Algorithm  uint8  `json:"algorithm"`
-		DigestType uint8  `json:"digest_type"`
-		Digest     string `json:"digest"`
-	}
-	if !decode(c, &in) {
-		return invalid("not JSON")
-	}
-	var keys []dnssec.DS
-	for _, k := range in {
-		keys = append(keys, dnssec.DS{KeyTag: k.KeyTag, Algorithm: k.Algorithm, DigestType: k.DigestType, Digest: k.Digest})
-	}
-	if out := s.changed(c, s.registry.SetDS(c.ctx, c.name, keys)); out.status != http.StatusOK {
-		return out
-	}
-	return s.getDS(c)
-}
-
-func (s *Server) deleteDS(c call) reply {
-	if out := s.changed(c, s.registry.SetDS(c.ctx, c.name, nil)); out.status != http.StatusOK {
-		return out
 	}
 	return reply{status: http.StatusNoContent}
 }

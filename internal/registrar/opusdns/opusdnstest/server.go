@@ -33,6 +33,8 @@ type Server struct {
 	events   []Event
 	late     []lateOrder
 	verify   map[deed.Name]time.Time // deadline of a demanded verification
+	keys     map[deed.Name]string    // that the registry has instead of a DS
+	updating map[deed.Name]string    // names with changes that the registry holds: "held", and "pending" when there is one
 	requests int
 
 	// Account is what the vendor knows about the account. Change it with Configure.
@@ -79,7 +81,7 @@ func NewServer(r *local.Registry) *Server {
 	s := &Server{
 		registry: r, now: func() time.Time { return r.Now().UTC().Truncate(time.Second) }, routes: http.NewServeMux(),
 		held:    make(chan struct{}, 100),
-		records: map[deed.Name]record{}, hosts: map[string][]string{}, verify: map[deed.Name]time.Time{},
+		records: map[deed.Name]record{}, hosts: map[string][]string{}, verify: map[deed.Name]time.Time{}, updating: map[deed.Name]string{}, keys: map[deed.Name]string{},
 		account: Account{Balance: "1000.00", Currency: "USD", Prices: defaultPrices},
 	}
 	s.addRoutes()
@@ -114,6 +116,24 @@ func (s *Server) DemandVerification(name deed.Name, deadline time.Time) {
 	s.verify[name] = deadline
 	if deadline.IsZero() {
 		delete(s.verify, name)
+	}
+}
+
+// SetKey gives the registry a key of the name, which it has instead of a DS.
+func (s *Server) SetKey(name deed.Name, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keys[name] = key
+}
+
+// HoldUpdates lets the registry not decide about changes of the name, or ends that: then those
+// that it got meanwhile are not made.
+func (s *Server) HoldUpdates(name deed.Name, hold bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.updating[name] = ""
+	if hold {
+		s.updating[name] = "held"
 	}
 }
 
