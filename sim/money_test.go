@@ -47,9 +47,9 @@ func (s payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, d) })
 }
 
-func (s payments) ClaimPayment(ctx context.Context, a order.Payment, attempts int) (order.Payment, error) {
+func (s payments) ClaimPayment(ctx context.Context, a order.Payment, placed order.Placed) (order.Payment, error) {
 	return call(s.p, "ClaimPayment", func() (order.Payment, error) {
-		is, err := s.s.ClaimPayment(ctx, a, attempts)
+		is, err := s.s.ClaimPayment(ctx, a, placed)
 		if err == nil && is.State == order.PaymentSettled {
 			s.p.w.ends["claimed"]++
 		}

@@ -224,12 +224,12 @@ func (s jobStore) Unfinished(ctx context.Context) ([]order.Job, error) {
 	return call(s.p, "Unfinished", func() ([]order.Job, error) { return s.s.Unfinished(ctx) })
 }
 
-func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
-	return act(s.p, "CompleteRenewal", func() error { return s.s.CompleteRenewal(ctx, j, attempt, expires) })
+func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, placed order.Placed, expires time.Time) error {
+	return act(s.p, "CompleteRenewal", func() error { return s.s.CompleteRenewal(ctx, j, placed, expires) })
 }
 
-func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
-	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
+func (s jobStore) ResumeJob(ctx context.Context, j order.Job, placed order.Placed) error {
+	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, placed) })
 }
 
 func (s jobStore) PublicJob(ctx context.Context, publicID string) (order.Job, error) {

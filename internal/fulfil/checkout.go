@@ -212,7 +212,7 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
 		return order.Payment{}, c.goesBack()
 	case known:
-		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, 0)
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, order.Placed{})
 		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
 			return order.Payment{}, c.goesBack()
 		}

@@ -52,9 +52,9 @@ type Store interface {
 // Books stores claims and reverts of payments.
 type Books interface {
 	// ClaimPayment assigns a transfer that arrived without a request to p.Purchase,
-	// and returns the resulting payment. Attempts is how many orders were placed
-	// for it before.
-	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
+	// and returns the resulting payment. Placed are the orders that were placed for it
+	// before.
+	ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error)
 
 	// RecordRevert stores that a transfer reverted, at the cost of our gas.
 	RecordRevert(ctx context.Context, p order.Payment) error

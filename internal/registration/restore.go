@@ -26,9 +26,9 @@ type LostPayments interface {
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 
-	// ClaimPayment assigns the payment to p.Purchase. Attempts is how many orders
-	// were placed for it before.
-	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
+	// ClaimPayment assigns the payment to p.Purchase. Placed are the orders that were
+	// placed for it before.
+	ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error)
 
 	// FailPlaced makes a payment due for refund that was refunded before the restore, and
 	// fails its job, which is created with p.Purchase for an unclaimed one. The order that
@@ -141,7 +141,7 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 	switch {
 	case err != nil || found.Undecided != "" || dryRun:
 	case placed.Name != "":
-		err = r.claim(ctx, p, attempts)
+		err = r.claim(ctx, p, order.Placed{Attempts: attempts, Backend: placed.Backend})
 	default:
 		p, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
 		err = unlessMoved(p, order.PaymentRefundDue, err)
@@ -161,8 +161,8 @@ func unlessMoved(p order.Payment, decided order.PaymentState, err error) error {
 // claim records a payment again, with the order that it paid for. The name may have left
 // us and have come back by this order, both since the backup: then the registration in
 // the backup has ended.
-func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) error {
-	claimed, err := r.Payments.ClaimPayment(ctx, p, attempts)
+func (r *Restore) claim(ctx context.Context, p order.Payment, placed order.Placed) error {
+	claimed, err := r.Payments.ClaimPayment(ctx, p, placed)
 	if deed.CodeOf(err) != deed.CodeDomainUnavailable || !p.Purchase.Kind.ClaimsName() {
 		return unlessMoved(claimed, order.PaymentSettled, err)
 	}
@@ -170,7 +170,7 @@ func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) erro
 	if endErr != nil || !ended {
 		return errors.Join(err, endErr)
 	}
-	claimed, err = r.Payments.ClaimPayment(ctx, p, attempts)
+	claimed, err = r.Payments.ClaimPayment(ctx, p, placed)
 	return unlessMoved(claimed, order.PaymentSettled, err)
 }
 
