@@ -65,6 +65,7 @@ func newProcess(w *world, id int) *process {
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, JobRows: jobs, Chain: chain, Now: clock,
 		Names: held, Holdings: manager{p: p, r: w.registry},
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers,
+		Undone: rows, Cancels: sqldb.Cancellations{DB: w.db, Now: clock, Names: held.s},
 		Mandates: sqldb.Mandates{DB: w.db, Asset: network.Asset{ChainID: chainID, Token: asset}, Now: life}, Prices: prices{}}
 	if w.outside != nil {
 		p.useOutside(clock, life)

@@ -58,6 +58,8 @@ type Restore struct {
 	Jobs     OpenJobs
 	JobRows  JobReader
 	Chain    RefundedPayments
+	Undone   UndonePayments
+	Cancels  CancelRecorder
 	Now      func() time.Time
 	Orders   registrar.OrderFinder
 	Lookup   registrar.Registrar
@@ -70,12 +72,14 @@ type Restore struct {
 type Recovered struct {
 	Payment   order.Payment
 	Order     registrar.Order // that it paid for; without a name the payment is refunded
+	Cancelled deed.USDC       // was refunded because what it paid for was cancelled; usually 0
 	Undecided string          // why the decision is left to an operator; "" if it is not
 }
 
 // Finish decides on all lost payments: one that paid for an order that the registrar has
 // is recorded again with a job for that order, and the others are refunded, renewals that
-// are not done among them. An order that was refunded before the restore is not delivered,
+// are not done among them. A registration that was cancelled since the backup ends, and
+// what was refunded for it is recorded. An order that was refunded before the restore is not delivered,
 // even if the registrar has executed it since. A payment whose order may be at a registrar
 // that cannot find it is left undecided, unless it was refunded before, and so is one for
 // a renewal whose price is not clear. Until it is decided on, no node refunds it. Jobs
@@ -95,7 +99,8 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	if err != nil {
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
-	errs := []error{r.resume(ctx, dryRun)}
+	all, err = r.endCancelled(ctx, dryRun)
+	errs := []error{err, r.resume(ctx, dryRun)}
 	for _, p := range lost {
 		one, err := r.decide(ctx, p, dryRun)
 		if err != nil {
@@ -109,6 +114,18 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 
 // decide decides on one lost payment.
 func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
+	back, err := r.undone(ctx, p)
+	if err != nil || back > 0 {
+		if err == nil && !dryRun {
+			err = r.recordUndone(ctx, p, back)
+		}
+		return Recovered{Payment: p, Cancelled: back}, err
+	}
+	return r.decideByOrder(ctx, p, dryRun)
+}
+
+// decideByOrder decides on a lost payment by the order that it paid for.
+func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
 	placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
 	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		var back bool

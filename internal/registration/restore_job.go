@@ -34,8 +34,8 @@ type JobReader interface {
 type RefundedPayments interface {
 	settle.RefundFinder
 
-	// RefundedAmount returns what was refunded of the payment with that label, or 0.
-	RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error)
+	// RefundedAll is Refunded for many.
+	RefundedAll(ctx context.Context, all []settle.Refund) ([]bool, error)
 
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
@@ -56,6 +56,9 @@ func (r *Restore) resume(ctx context.Context, dryRun bool) error {
 }
 
 func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
+	if undone, err := r.resumeUndone(ctx, j); undone || err != nil {
+		return err
+	}
 	placed, attempt, err := r.find(ctx, j.ID, false)
 	if err != nil && !errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		return err

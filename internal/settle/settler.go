@@ -88,6 +88,10 @@ type Watcher interface {
 type RefundFinder interface {
 	// Refunded reports whether the chain has the refund.
 	Refunded(ctx context.Context, r Refund) (bool, error)
+
+	// RefundedAmount returns what was refunded of the payment with that label, or 0. It
+	// fails while the refund is not final.
+	RefundedAmount(ctx context.Context, r Refund) (deed.USDC, error)
 }
 
 // Errors of a Verifier and a Settler.
