@@ -98,6 +98,9 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if !q.Accepts(c.auth.Amount) {
 		return order.Payment{}, c.wrongAmount(ctx, q)
 	}
+	if err := c.s.Reverts.admit(ctx, c.s.Verifier, c.auth.Payer); err != nil {
+		return order.Payment{}, err
+	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)

@@ -77,7 +77,7 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service sells, settles and refunds. Fill every field but Reserve, Admit, Restoring, Pause and Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Reverts, Admit, Restoring, Pause and Step.
 type Service struct {
 	Jobs     JobStore
 	JobQueue JobQueue
@@ -98,7 +98,8 @@ type Service struct {
 	Watcher  settle.Watcher
 	Terms    Terms
 	Now      func() time.Time
-	Reserve  *Reserve // may be nil
+	Reserve  *Reserve     // may be nil
+	Reverts  *RevertLimit // may be nil
 
 	// Admit decides whether a wallet may buy something new; "" for a caller who has
 	// not said who pays. It may be nil.
@@ -122,6 +123,7 @@ type Terms struct {
 	First   uint64      // first block to read; earlier transfers to the treasury are ignored
 
 	MaxOpen      int           // maximum of unsettled payments per wallet
+	MaxReverts   int           // of all wallets within a day; then new contract wallets are refused
 	ReleaseAfter time.Duration // how long a payment may be stuck before it is released
 	ClaimWindow  time.Duration // how long a transfer without a request can be claimed
 	Dust         deed.USDC     // smaller transfers are not refunded automatically
@@ -129,7 +131,7 @@ type Terms struct {
 
 // DefaultTerms are the terms that an operator need not set.
 func DefaultTerms() Terms {
-	return Terms{MaxOpen: 5, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
+	return Terms{MaxOpen: 5, MaxReverts: 100, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
 }
 
 // Advance moves the payment as far as possible and returns the result. It is

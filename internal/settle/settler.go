@@ -83,6 +83,12 @@ type Watcher interface {
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 
+// A CodeReader tells which wallets are contracts. A Verifier may implement it.
+type CodeReader interface {
+	// HasCode reports whether the wallet has code, its own or delegated (EIP-7702).
+	HasCode(ctx context.Context, w deed.Wallet) (bool, error)
+}
+
 // A RefundFinder finds refunds that our database does not have, as after a restore.
 // A Refunder may implement it.
 type RefundFinder interface {
