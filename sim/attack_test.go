@@ -35,7 +35,7 @@ func (w *world) attack(p *process) {
 	case 12:
 		w.configure(p)
 	case 13:
-		if w.outside == nil && w.mandates == nil && w.cancels == nil { // the outside registry has no list of what was bought since
+		if w.outside == nil && w.mandates == nil { // the outside registry has no list of what was bought since
 			w.backUp()
 		}
 	}

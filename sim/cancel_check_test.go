@@ -30,7 +30,8 @@ func (m *cancelModel) returns(a settle.Authorization, reference string, back ref
 
 // check says what is wrong with a payment of which a part goes back: its name is deleted
 // at the registry, nobody has it under that registration, and the part is what was paid
-// less what the registry keeps.
+// less what the registry keeps. What a payment bought that was lost in a restore is not
+// known any more.
 func (m *cancelModel) check(p order.Payment) error {
 	if p.Part.Label != order.RefundUndo {
 		return nil
@@ -38,8 +39,9 @@ func (m *cancelModel) check(p order.Payment) error {
 	reference := m.reference(p)
 	r, err := m.w.registration(p.Purchase.Name)
 	c, stored := m.cancellation(reference)
+	forgotten := m.w.restored && p.Purchase.Kind == order.PurchaseNothing
 	switch _, deleted := m.deleted[reference]; {
-	case p.Purchase.Kind != order.PurchaseRegistration:
+	case p.Purchase.Kind != order.PurchaseRegistration && !forgotten:
 		return fmt.Errorf("%s bought a %s, and goes back", p.ID, p.Purchase.Kind)
 	case !deleted:
 		return fmt.Errorf("%s goes back, and the registry has not deleted %s", p.ID, p.Purchase.Name)
@@ -47,6 +49,7 @@ func (m *cancelModel) check(p order.Payment) error {
 		return fmt.Errorf("%s goes back, and %s has %s", p.ID, r.Owner, r.Name)
 	case p.Part.Amount != p.Auth.Amount-m.terms.Fee || p.Part.Amount <= 0:
 		return fmt.Errorf("%s goes back of %s for %s, and the registry keeps %s", p.Part.Amount, p.Auth.Amount, p.ID, m.terms.Fee)
+	case forgotten:
 	case stored != nil || c.State != lifecycle.CancelDone || c.PaymentID != p.ID:
 		return fmt.Errorf("%s goes back, and its cancellation is %+v: %w", p.ID, c, stored)
 	}
@@ -96,7 +99,7 @@ func (m *cancelModel) waiting() bool {
 // checkRest says what is not as it must be when all has come to its end: who lost a name
 // by a cancellation has the money, and who has the name was not refunded.
 func (m *cancelModel) checkRest() error {
-	counts := map[deed.Wallet]int{}
+	counts, ends := map[deed.Wallet]int{}, m.w.ends
 	for _, a := range m.w.signed {
 		p, err := m.w.payment(id(a))
 		if err != nil || p.Purchase.Kind != order.PurchaseRegistration || !p.Delivered() {
@@ -108,6 +111,8 @@ func (m *cancelModel) checkRest() error {
 			return err
 		}
 		switch deleted := m.gone(reference); {
+		case deleted && p.Part.Label != order.RefundUndo && m.w.restored:
+			ends["deleted before a restore"]++ // and not refunded: people see that the name is missing
 		case deleted && p.Part.Label != order.RefundUndo:
 			return fmt.Errorf("the registry has deleted %s, and %s is %s: the cancellation is %q for %q", p.Purchase.Name, p.ID, p.State, c.State, c.Reason)
 		case c.State == lifecycle.CancelDeleting:

@@ -43,6 +43,7 @@ type transaction struct {
 	hash   string
 	kind   kind
 	auth   settle.Authorization // of a transfer, a cancel or a refund
+	label  string               // of a refund
 	of     string               // of a refund: payer and nonce of what goes back; of a foreign one: the hash that it displaces
 	from   deed.Wallet          // of a move, as all below
 	to     deed.Wallet
@@ -76,6 +77,7 @@ type block struct {
 type refunded struct {
 	to     deed.Wallet
 	amount deed.USDC
+	label  string
 }
 
 // next returns the block that follows b, still empty.
@@ -206,7 +208,7 @@ func (c *chain) applyTransfer(b *block, t *transaction) bool {
 	b.balance[a.PayTo] += a.Amount
 	if t.kind == refund {
 		back := b.refunds[t.of]
-		b.refunds[t.of] = append(back[:len(back):len(back)], refunded{a.PayTo, a.Amount})
+		b.refunds[t.of] = append(back[:len(back):len(back)], refunded{a.PayTo, a.Amount, t.label})
 	}
 	return true
 }

@@ -47,9 +47,9 @@ func (s payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 	return act(s.p, "DelayPayment", func() error { return s.s.DelayPayment(ctx, id, d) })
 }
 
-func (s payments) ClaimPayment(ctx context.Context, a order.Payment, attempts int) (order.Payment, error) {
+func (s payments) ClaimPayment(ctx context.Context, a order.Payment, placed order.Placed) (order.Payment, error) {
 	return call(s.p, "ClaimPayment", func() (order.Payment, error) {
-		is, err := s.s.ClaimPayment(ctx, a, attempts)
+		is, err := s.s.ClaimPayment(ctx, a, placed)
 		if err == nil && is.State == order.PaymentSettled {
 			s.p.w.ends["claimed"]++
 		}
@@ -79,6 +79,14 @@ func (s payments) Lost(ctx context.Context) ([]order.Payment, error) {
 
 func (s payments) ParkLost(ctx context.Context) ([]order.Payment, error) {
 	return call(s.p, "ParkLost", func() ([]order.Payment, error) { return s.s.ParkLost(ctx) })
+}
+
+func (s payments) Cancellable(ctx context.Context, after string, limit int) ([]order.Payment, error) {
+	return call(s.p, "Cancellable", func() ([]order.Payment, error) { return s.s.Cancellable(ctx, after, limit) })
+}
+
+func (s payments) RecordUndone(ctx context.Context, a order.Payment, amount deed.USDC) error {
+	return act(s.p, "RecordUndone", func() error { return s.s.RecordUndone(ctx, a, amount) })
 }
 
 func (s payments) FailPlaced(ctx context.Context, a order.Payment, placed order.Placed) error {
@@ -180,6 +188,10 @@ func (o outside) Refund(ctx context.Context, r settle.Refund) (string, error) {
 
 func (o outside) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return call(o.p, "Refunded", func() (bool, error) { return o.s.Refunded(ctx, r) })
+}
+
+func (o outside) RefundedAll(ctx context.Context, all []settle.Refund) ([]bool, error) {
+	return call(o.p, "RefundedAll", func() ([]bool, error) { return o.s.RefundedAll(ctx, all) })
 }
 
 func (o outside) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error) {

@@ -65,6 +65,7 @@ func newProcess(w *world, id int) *process {
 	p.heal = &registration.Restore{Payments: rows, Jobs: jobs, JobRows: jobs, Chain: chain, Now: clock,
 		Names: held, Holdings: manager{p: p, r: w.registry},
 		Orders: registrarCalls{p, w.registry}, Lookup: registrarCalls{p, w.registry}, Servers: ourServers,
+		Undone: rows, Cancels: sqldb.Cancellations{DB: w.db, Now: clock, Names: held.s},
 		Mandates: sqldb.Mandates{DB: w.db, Asset: network.Asset{ChainID: chainID, Token: asset}, Now: life}, Prices: prices{}}
 	if w.outside != nil {
 		p.useOutside(clock, life)
@@ -224,12 +225,12 @@ func (s jobStore) Unfinished(ctx context.Context) ([]order.Job, error) {
 	return call(s.p, "Unfinished", func() ([]order.Job, error) { return s.s.Unfinished(ctx) })
 }
 
-func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
-	return act(s.p, "CompleteRenewal", func() error { return s.s.CompleteRenewal(ctx, j, attempt, expires) })
+func (s jobStore) CompleteRenewal(ctx context.Context, j order.Job, placed order.Placed, expires time.Time) error {
+	return act(s.p, "CompleteRenewal", func() error { return s.s.CompleteRenewal(ctx, j, placed, expires) })
 }
 
-func (s jobStore) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
-	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, attempt) })
+func (s jobStore) ResumeJob(ctx context.Context, j order.Job, placed order.Placed) error {
+	return act(s.p, "ResumeJob", func() error { return s.s.ResumeJob(ctx, j, placed) })
 }
 
 func (s jobStore) PublicJob(ctx context.Context, publicID string) (order.Job, error) {

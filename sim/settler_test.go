@@ -204,7 +204,7 @@ func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
 		if _, live := s.c.last(purpose); live != nil {
 			s.c.add(live)
 		} else {
-			s.c.sign(purpose, transaction{kind: refund, auth: a, of: of, fails: s.c.w.fault(10)})
+			s.c.sign(purpose, transaction{kind: refund, auth: a, of: of, label: r.Label, fails: s.c.w.fault(10)})
 		}
 		s.c.w.tick(2 * time.Second)
 		s.c.mine()
@@ -214,13 +214,28 @@ func (s settler) Refund(_ context.Context, r settle.Refund) (string, error) {
 
 // Refunded implements settle.RefundFinder.
 func (s settler) Refunded(_ context.Context, r settle.Refund) (bool, error) {
-	return len(s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})]) > 0, nil
+	back, err := s.RefundedAmount(context.Background(), r)
+	return back > 0, err
 }
 
-// RefundedAmount implements registration.RefundedPayments.
+// RefundedAll implements registration.RefundedPayments.
+func (s settler) RefundedAll(ctx context.Context, all []settle.Refund) (refunded []bool, err error) {
+	for _, r := range all {
+		back, err := s.Refunded(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		refunded = append(refunded, back)
+	}
+	return refunded, nil
+}
+
+// RefundedAmount implements settle.RefundFinder.
 func (s settler) RefundedAmount(_ context.Context, r settle.Refund) (sum deed.USDC, err error) {
 	for _, back := range s.c.head().refunds[keyOf(settle.Authorization{Payer: r.Payer, Nonce: r.Nonce})] {
-		sum += back.amount
+		if back.label == r.Label {
+			sum += back.amount
+		}
 	}
 	return sum, nil
 }

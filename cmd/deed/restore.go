@@ -55,6 +55,8 @@ func printRecovered(all []registration.Recovered, out io.Writer) (undecided int,
 		case r.Undecided != "":
 			what = "UNDECIDED: " + r.Undecided
 			undecided++
+		case r.Cancelled > 0:
+			what = fmt.Sprintf("paid for a registration that was cancelled, for which %s USDC were refunded: is recorded", r.Cancelled)
 		case r.Order.Name != "":
 			what = fmt.Sprintf("paid to %s %s: is recorded again", r.Order.Kind, r.Order.Name)
 		}

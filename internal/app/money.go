@@ -31,6 +31,7 @@ type money struct {
 	settler  *chain.Settler
 	payments *fulfil.Service
 	reserve  *fulfil.Reserve
+	reverts  *fulfil.RevertLimit
 	terms    httpapi.PaymentTerms
 	asset    network.Asset
 	payTo    deed.Wallet
@@ -38,13 +39,14 @@ type money struct {
 	stalled  atomic.Pointer[order.Stalled] // nil while every payment makes progress
 }
 
-// warning returns what needs an operator's attention: low balances, and payments or
-// refunds that make no progress.
+// warning returns what needs an operator's attention: low balances, many payments that
+// failed on the chain, and payments or refunds that make no progress.
 func (m *money) warning() error {
+	low := errors.Join(m.reserve.Low(), m.reverts.Reached())
 	if s := m.stalled.Load(); s != nil {
-		return errors.Join(m.reserve.Low(), fmt.Errorf("%d payments or refunds make no progress", s.Count))
+		return errors.Join(low, fmt.Errorf("%d payments or refunds make no progress", s.Count))
 	}
-	return m.reserve.Low()
+	return low
 }
 
 // checkStalled logs and counts payments and refunds that make no progress.
@@ -112,12 +114,14 @@ func openMoneyWith(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
 	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor, Signers: keys.remote.failure}
+	reverts := &fulfil.RevertLimit{Store: rows, Max: terms.MaxReverts, Now: now.payments}
 	return &money{
 		settler: settler,
 		signers: keys.remote,
 		reserve: reserve,
+		reverts: reverts,
 		payments: &fulfil.Service{
-			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now.payments, Reserve: reserve, Terms: terms, Step: c.Hooks.Step,
+			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now.payments, Reserve: reserve, Reverts: reverts, Terms: terms, Step: c.Hooks.Step,
 			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
 		terms: httpapi.NewPaymentTerms(net, keys.payTo),
@@ -170,6 +174,14 @@ func ParseWalletFactories(s string) (all []deed.Wallet, err error) {
 
 // watch exports the balances of our wallets as metrics, and logs when they are low.
 func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
+	m.reverts.OnRefresh = counters.Reverts
+	m.reverts.Warn = func(reached bool) {
+		if !reached {
+			log.Info("contract wallets that have not paid before are accepted again")
+			return
+		}
+		log.Warn("too many payments failed on the chain within a day: contract wallets that have not paid before are refused", "limit", m.reverts.Max)
+	}
 	m.reserve.OnRefresh = counters.Reserves
 	m.reserve.Warn = func(low string, r settle.Reserves) {
 		if low == "" {

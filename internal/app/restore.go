@@ -34,6 +34,7 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	}
 	restore := &registration.Restore{
 		Payments: a.paymentRows(), Jobs: a.jobs(), JobRows: a.jobs(), Chain: a.money.settler, Now: a.now,
+		Undone: a.paymentRows(), Cancels: sqldb.Cancellations{DB: a.DB, Now: a.now, Names: a.registrations()},
 		Names: a.registrations(), Holdings: a.registrar,
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
 		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,

@@ -146,6 +146,7 @@ func (a *App) moneyTasks() []worker.Task {
 		{Name: "watcher", Interval: interval, Run: func(ctx context.Context) error { return readChain(ctx, a.money.payments) }},
 		{Name: "put aside", Interval: time.Minute, Run: a.money.payments.RetryAside},
 		{Name: "our wallets", Interval: interval, Run: a.money.reserve.Refresh},
+		{Name: "failed transfers", Interval: interval, Run: a.money.reverts.Refresh},
 		{Name: "stalled", Interval: 5 * time.Second, Run: func(ctx context.Context) error { return a.money.checkStalled(ctx, a.metrics, a.log) }},
 	}
 }

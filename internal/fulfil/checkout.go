@@ -98,6 +98,9 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if !q.Accepts(c.auth.Amount) {
 		return order.Payment{}, c.wrongAmount(ctx, q)
 	}
+	if err := c.s.Reverts.admit(ctx, c.s.Verifier, c.auth.Payer); err != nil {
+		return order.Payment{}, err
+	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
@@ -212,7 +215,7 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
 		return order.Payment{}, c.goesBack()
 	case known:
-		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, 0)
+		p, err = c.s.Books.ClaimPayment(ctx, order.Payment{ID: p.ID, Source: order.SourceX402Exact, Auth: *c.auth, Purchase: want}, order.Placed{})
 		if errors.Is(err, settle.ErrAlreadyPaid) || err == nil && p.Purchase.Kind == order.PurchaseNothing {
 			return order.Payment{}, c.goesBack()
 		}

@@ -83,6 +83,9 @@ func (c *mandateCheckout) Collect(ctx context.Context, q order.Quote, want order
 	if err != nil {
 		return order.Payment{}, err
 	}
+	if err := c.s.Reverts.admit(ctx, c.s.Verifier, c.m.Owner); err != nil {
+		return order.Payment{}, err
+	}
 	open, err := c.s.Store.OpenNonces(ctx, c.m.Owner)
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.m.Owner, err)

@@ -52,9 +52,9 @@ type Store interface {
 // Books stores claims and reverts of payments.
 type Books interface {
 	// ClaimPayment assigns a transfer that arrived without a request to p.Purchase,
-	// and returns the resulting payment. Attempts is how many orders were placed
-	// for it before.
-	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
+	// and returns the resulting payment. Placed are the orders that were placed for it
+	// before.
+	ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error)
 
 	// RecordRevert stores that a transfer reverted, at the cost of our gas.
 	RecordRevert(ctx context.Context, p order.Payment) error
@@ -77,7 +77,7 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service sells, settles and refunds. Fill every field but Reserve, Admit, Restoring, Pause and Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Reverts, Admit, Restoring, Pause and Step.
 type Service struct {
 	Jobs     JobStore
 	JobQueue JobQueue
@@ -98,7 +98,8 @@ type Service struct {
 	Watcher  settle.Watcher
 	Terms    Terms
 	Now      func() time.Time
-	Reserve  *Reserve // may be nil
+	Reserve  *Reserve     // may be nil
+	Reverts  *RevertLimit // may be nil
 
 	// Admit decides whether a wallet may buy something new; "" for a caller who has
 	// not said who pays. It may be nil.
@@ -122,6 +123,7 @@ type Terms struct {
 	First   uint64      // first block to read; earlier transfers to the treasury are ignored
 
 	MaxOpen      int           // maximum of unsettled payments per wallet
+	MaxReverts   int           // of all wallets within a day; then new contract wallets are refused
 	ReleaseAfter time.Duration // how long a payment may be stuck before it is released
 	ClaimWindow  time.Duration // how long a transfer without a request can be claimed
 	Dust         deed.USDC     // smaller transfers are not refunded automatically
@@ -129,7 +131,7 @@ type Terms struct {
 
 // DefaultTerms are the terms that an operator need not set.
 func DefaultTerms() Terms {
-	return Terms{MaxOpen: 5, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
+	return Terms{MaxOpen: 5, MaxReverts: 100, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
 }
 
 // Advance moves the payment as far as possible and returns the result. It is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
 )
@@ -16,6 +17,10 @@ type RestoreStore interface {
 	// FailRefunded fails the job of a payment that was refunded before the database
 	// was restored.
 	FailRefunded(ctx context.Context, p order.Payment) error
+
+	// RecordUndone records that the payment was delivered, and that the amount went back
+	// when the registration was cancelled.
+	RecordUndone(ctx context.Context, p order.Payment, amount deed.USDC) error
 }
 
 // CheckRefunds looks for refunds on the chain of payments that the database has as
@@ -35,13 +40,32 @@ func (s *Service) CheckRefunds(ctx context.Context, rows RestoreStore) (found in
 		if err != nil {
 			return found, fmt.Errorf("look up a refund of %s: %w", p.ID, err)
 		}
-		if !refunded {
-			continue
+		if refunded {
+			err = rows.FailRefunded(ctx, p)
+		} else {
+			refunded, err = recordUndone(ctx, finder, rows, p)
 		}
-		if err := rows.FailRefunded(ctx, p); err != nil {
+		if err != nil {
 			return found, fmt.Errorf("end the job of %s: %w", p.ID, err)
 		}
-		found++
+		if refunded {
+			found++
+		}
 	}
 	return found, nil
+}
+
+// recordUndone ends the job of a registration that was delivered and cancelled before the
+// database was restored. It returns false when there is no refund for that.
+func recordUndone(ctx context.Context, finder settle.RefundFinder, rows RestoreStore, p order.Payment) (bool, error) {
+	if p.Purchase.Kind != order.PurchaseRegistration {
+		return false, nil
+	}
+	undo := p
+	undo.Part.Label = order.RefundUndo
+	amount, err := finder.RefundedAmount(ctx, undo.Refund())
+	if err != nil || amount == 0 {
+		return false, err
+	}
+	return true, rows.RecordUndone(ctx, p, amount)
 }

@@ -39,7 +39,7 @@ type Metrics struct {
 }
 
 // wallets are the balance gauges of our own wallets.
-type wallets struct{ gas, settlements, refunds, usdc prometheus.Gauge }
+type wallets struct{ gas, settlements, refunds, usdc, reverts prometheus.Gauge }
 
 // New returns metrics that are all zero.
 func New(version string) *Metrics {
@@ -114,6 +114,7 @@ func New(version string) *Metrics {
 		settlements: gauge("deed_gas_wallet_settlements", "Payments that the gas wallet can settle at the highest fee it would offer now."),
 		refunds:     gauge("deed_refund_wallet_refunds", "Refunds that the refund wallet can pay the gas for."),
 		usdc:        gauge("deed_refund_wallet_usdc", "Balance of the refund wallet, from which refunds are paid."),
+		reverts:     gauge("deed_payments_reverted", "Payments that failed on the chain within a day, at the cost of the gas wallet."),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
@@ -121,7 +122,7 @@ func New(version string) *Metrics {
 	build.Set(1)
 	m.work = newWork()
 	m.work.register(m.registry)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, m.comparedAll, m.compared, m.differences, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc,
+	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, m.comparedAll, m.compared, m.differences, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc, m.wallets.reverts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -194,6 +195,9 @@ func (m *Metrics) Reserves(r settle.Reserves) {
 	m.wallets.refunds.Set(float64(r.Refunds))
 	m.wallets.usdc.Set(float64(r.USDC) / float64(100*deed.Cent))
 }
+
+// Reverts sets how many payments failed on the chain within a day.
+func (m *Metrics) Reverts(n int) { m.wallets.reverts.Set(float64(n)) }
 
 // Handler serves /metrics and the profiles under /debug/pprof/.
 func (m *Metrics) Handler() http.Handler {

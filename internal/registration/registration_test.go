@@ -33,6 +33,7 @@ type env struct {
 	jobs     sqldb.Jobs
 	names    sqldb.Registrations
 	mandates sqldb.Mandates
+	cancels  sqldb.Cancellations
 	registry *local.Registry
 	now      time.Time
 }
@@ -54,6 +55,7 @@ func newEnv(t *testing.T) *env {
 		t.Fatal(err)
 	}
 	e.mandates = sqldb.Mandates{DB: db, Asset: network.Asset{ChainID: 1}, Now: clock}
+	e.cancels = sqldb.Cancellations{DB: db, Now: clock, Names: e.names}
 	e.registry = &local.Registry{Store: sqldb.Registry{DB: theirs}, Now: clock, Faults: &local.Faults{}}
 	e.Service = &registration.Service{
 		Store: e.jobs, Names: e.names, Registrar: e.registry, Manager: e.registry, Prices: prices, Offers: sqldb.Prices{DB: db},

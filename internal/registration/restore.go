@@ -26,9 +26,9 @@ type LostPayments interface {
 	// Payment returns the payment, or CodeNotFound.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 
-	// ClaimPayment assigns the payment to p.Purchase. Attempts is how many orders
-	// were placed for it before.
-	ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error)
+	// ClaimPayment assigns the payment to p.Purchase. Placed are the orders that were
+	// placed for it before.
+	ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error)
 
 	// FailPlaced makes a payment due for refund that was refunded before the restore, and
 	// fails its job, which is created with p.Purchase for an unclaimed one. The order that
@@ -58,6 +58,8 @@ type Restore struct {
 	Jobs     OpenJobs
 	JobRows  JobReader
 	Chain    RefundedPayments
+	Undone   UndonePayments
+	Cancels  CancelRecorder
 	Now      func() time.Time
 	Orders   registrar.OrderFinder
 	Lookup   registrar.Registrar
@@ -70,12 +72,14 @@ type Restore struct {
 type Recovered struct {
 	Payment   order.Payment
 	Order     registrar.Order // that it paid for; without a name the payment is refunded
+	Cancelled deed.USDC       // was refunded because what it paid for was cancelled; usually 0
 	Undecided string          // why the decision is left to an operator; "" if it is not
 }
 
 // Finish decides on all lost payments: one that paid for an order that the registrar has
 // is recorded again with a job for that order, and the others are refunded, renewals that
-// are not done among them. An order that was refunded before the restore is not delivered,
+// are not done among them. A registration that was cancelled since the backup ends, and
+// what was refunded for it is recorded. An order that was refunded before the restore is not delivered,
 // even if the registrar has executed it since. A payment whose order may be at a registrar
 // that cannot find it is left undecided, unless it was refunded before, and so is one for
 // a renewal whose price is not clear. Until it is decided on, no node refunds it. Jobs
@@ -95,7 +99,8 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 	if err != nil {
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
-	errs := []error{r.resume(ctx, dryRun)}
+	all, err = r.endCancelled(ctx, dryRun)
+	errs := []error{err, r.resume(ctx, dryRun)}
 	for _, p := range lost {
 		one, err := r.decide(ctx, p, dryRun)
 		if err != nil {
@@ -109,6 +114,18 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 
 // decide decides on one lost payment.
 func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
+	back, err := r.undone(ctx, p)
+	if err != nil || back > 0 {
+		if err == nil && !dryRun {
+			err = r.recordUndone(ctx, p, back)
+		}
+		return Recovered{Payment: p, Cancelled: back}, err
+	}
+	return r.decideByOrder(ctx, p, dryRun)
+}
+
+// decideByOrder decides on a lost payment by the order that it paid for.
+func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
 	placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
 	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		var back bool
@@ -141,7 +158,7 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 	switch {
 	case err != nil || found.Undecided != "" || dryRun:
 	case placed.Name != "":
-		err = r.claim(ctx, p, attempts)
+		err = r.claim(ctx, p, order.Placed{Attempts: attempts, Backend: placed.Backend})
 	default:
 		p, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
 		err = unlessMoved(p, order.PaymentRefundDue, err)
@@ -161,8 +178,8 @@ func unlessMoved(p order.Payment, decided order.PaymentState, err error) error {
 // claim records a payment again, with the order that it paid for. The name may have left
 // us and have come back by this order, both since the backup: then the registration in
 // the backup has ended.
-func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) error {
-	claimed, err := r.Payments.ClaimPayment(ctx, p, attempts)
+func (r *Restore) claim(ctx context.Context, p order.Payment, placed order.Placed) error {
+	claimed, err := r.Payments.ClaimPayment(ctx, p, placed)
 	if deed.CodeOf(err) != deed.CodeDomainUnavailable || !p.Purchase.Kind.ClaimsName() {
 		return unlessMoved(claimed, order.PaymentSettled, err)
 	}
@@ -170,7 +187,7 @@ func (r *Restore) claim(ctx context.Context, p order.Payment, attempts int) erro
 	if endErr != nil || !ended {
 		return errors.Join(err, endErr)
 	}
-	claimed, err = r.Payments.ClaimPayment(ctx, p, attempts)
+	claimed, err = r.Payments.ClaimPayment(ctx, p, placed)
 	return unlessMoved(claimed, order.PaymentSettled, err)
 }
 

@@ -16,13 +16,13 @@ import (
 type OpenJobs interface {
 	Unfinished(ctx context.Context) ([]order.Job, error)
 
-	// ResumeJob makes the job look up the order of an attempt that was made after
-	// the backup.
-	ResumeJob(ctx context.Context, j order.Job, attempt int) error
+	// ResumeJob makes the job look up the last order that was placed for it, after the
+	// backup.
+	ResumeJob(ctx context.Context, j order.Job, placed order.Placed) error
 
-	// CompleteRenewal ends a job whose renewal was done in that attempt: it need
-	// not wait for other renewals of the name any more.
-	CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error
+	// CompleteRenewal ends a job whose renewal was done by the last order that was
+	// placed for it: it need not wait for other renewals of the name any more.
+	CompleteRenewal(ctx context.Context, j order.Job, placed order.Placed, expires time.Time) error
 }
 
 // JobReader reads jobs.
@@ -34,8 +34,8 @@ type JobReader interface {
 type RefundedPayments interface {
 	settle.RefundFinder
 
-	// RefundedAmount returns what was refunded of the payment with that label, or 0.
-	RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error)
+	// RefundedAll is Refunded for many.
+	RefundedAll(ctx context.Context, all []settle.Refund) ([]bool, error)
 
 	Settle(ctx context.Context, a settle.Authorization) (txHash string, err error)
 }
@@ -56,6 +56,9 @@ func (r *Restore) resume(ctx context.Context, dryRun bool) error {
 }
 
 func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
+	if undone, err := r.resumeUndone(ctx, j); undone || err != nil {
+		return err
+	}
 	placed, attempt, err := r.find(ctx, j.ID, false)
 	if err != nil && !errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		return err
@@ -110,7 +113,7 @@ func (r *Restore) resumeOrder(ctx context.Context, id string, placed registrar.O
 	case placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
 		return r.resumeRenewal(ctx, j, placed, attempt)
 	}
-	return r.Jobs.ResumeJob(ctx, j, attempt)
+	return r.Jobs.ResumeJob(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend})
 }
 
 // resumeRenewal completes a renewal that is done, and cancels one that is not, unless its
@@ -123,7 +126,7 @@ func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registr
 	if err != nil {
 		return err
 	}
-	return r.Jobs.CompleteRenewal(ctx, j, attempt, expires)
+	return r.Jobs.CompleteRenewal(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend}, expires)
 }
 
 // completeRenewal completes a renewal that is done, and leaves another to its job.
@@ -132,7 +135,7 @@ func (r *Restore) completeRenewal(ctx context.Context, j order.Job, placed regis
 	if err != nil || status.State != registrar.OrderDone {
 		return err
 	}
-	return r.Jobs.CompleteRenewal(ctx, j, attempt, status.Expires)
+	return r.Jobs.CompleteRenewal(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend}, status.Expires)
 }
 
 // doneRenewal returns the expiry that a renewal led to. One that is not done is

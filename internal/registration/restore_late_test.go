@@ -106,15 +106,22 @@ func (d doneOrders) Order(context.Context, registrar.Order) (registrar.OrderStat
 	return registrar.OrderStatus{State: registrar.OrderDone}, nil
 }
 
+// unpaid opens an order whose payment is being settled.
+func (e *env) unpaid(nonce string, name deed.Name) order.Payment {
+	e.t.Helper()
+	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: 1306 * deed.Cent, Nonce: nonce, Signature: []byte(nonce)}
+	p := order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, State: order.PaymentSettling,
+		Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: name, Years: 1}}
+	if _, err := e.payments.AuthorizePayment(e.t.Context(), p, func(order.Payer) error { return nil }); err != nil {
+		e.t.Fatal(err)
+	}
+	return p
+}
+
 // Nor is one whose payment was still being settled in the backup.
 func TestFinishRestoreOfALateOrderOfAnOpenJob(t *testing.T) {
 	e := newEnv(t)
-	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: 1306 * deed.Cent, Nonce: "0x0a", Signature: []byte("0x0a")}
-	p := order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, State: order.PaymentSettling,
-		Purchase: order.Purchase{Kind: order.PurchaseRegistration, Name: "late.com", Years: 1}}
-	if _, err := e.payments.AuthorizePayment(t.Context(), p, func(order.Payer) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	p := e.unpaid("0x0a", "late.com")
 	e.place(p.ID, "late.com")
 	restore := e.restore()
 	restore.Chain = settledOn{refundedOn{p.ID: true}}

@@ -132,9 +132,9 @@ func (o overtaken) MovePayment(ctx context.Context, p order.Payment, to order.Pa
 	return o.Payments.MovePayment(ctx, p, to, txHash)
 }
 
-func (o overtaken) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
+func (o overtaken) ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error) {
 	o.move(p)
-	return o.Payments.ClaimPayment(ctx, p, attempts)
+	return o.Payments.ClaimPayment(ctx, p, placed)
 }
 
 // A decision that was not written, because the payment was moved meanwhile, is an error.
@@ -155,7 +155,7 @@ func TestFinishRestoreOfAPaymentThatWasMoved(t *testing.T) {
 					_, err = e.payments.MovePayment(t.Context(), p, order.PaymentRefundDue, "")
 				} else {
 					p.Purchase = order.Purchase{Kind: order.PurchaseRegistration, Name: "kept.com", Years: 1}
-					_, err = e.payments.ClaimPayment(t.Context(), p, 1)
+					_, err = e.payments.ClaimPayment(t.Context(), p, order.Placed{Attempts: 1})
 				}
 				if err != nil {
 					t.Fatal(err)

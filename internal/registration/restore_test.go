@@ -19,7 +19,14 @@ import (
 type refundedOn map[string]bool
 
 func (c refundedOn) Refunded(_ context.Context, r settle.Refund) (bool, error) {
-	return c[r.PaymentID], nil
+	return r.Label == "" && c[r.PaymentID], nil
+}
+
+func (c refundedOn) RefundedAll(_ context.Context, all []settle.Refund) (refunded []bool, err error) {
+	for _, r := range all {
+		refunded = append(refunded, r.Label == "" && c[r.PaymentID])
+	}
+	return refunded, nil
 }
 
 func (refundedOn) RefundedAmount(context.Context, settle.Refund) (deed.USDC, error) { return 0, nil }
@@ -47,6 +54,7 @@ func (e *env) restore() *registration.Restore {
 		Payments: e.payments, Jobs: e.jobs, JobRows: e.jobs, Chain: refundedOn{}, Now: func() time.Time { return e.now },
 		Names: e.names, Holdings: e.registry,
 		Orders: e.registry, Lookup: e.registry, Servers: ownServers,
+		Undone: e.payments, Cancels: e.cancels,
 		Mandates: e.mandates, Prices: e.Prices,
 	}
 }

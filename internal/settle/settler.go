@@ -83,11 +83,21 @@ type Watcher interface {
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 
+// A CodeReader tells which wallets are contracts. A Verifier may implement it.
+type CodeReader interface {
+	// HasCode reports whether the wallet has code, its own or delegated (EIP-7702).
+	HasCode(ctx context.Context, w deed.Wallet) (bool, error)
+}
+
 // A RefundFinder finds refunds that our database does not have, as after a restore.
 // A Refunder may implement it.
 type RefundFinder interface {
 	// Refunded reports whether the chain has the refund.
 	Refunded(ctx context.Context, r Refund) (bool, error)
+
+	// RefundedAmount returns what was refunded of the payment with that label, or 0. It
+	// fails while the refund is not final.
+	RefundedAmount(ctx context.Context, r Refund) (deed.USDC, error)
 }
 
 // Errors of a Verifier and a Settler.

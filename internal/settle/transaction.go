@@ -31,3 +31,17 @@ type Intent struct {
 	Purposes []string // what the transaction is for; each attempt of a purpose is signed once
 	Attempt  int      // of each of them, counted from 1
 }
+
+// The number of nonces of an account that may be skipped at most: those of transactions
+// that it made since its last stored one, as after a restored backup.
+const (
+	maxSkipped       = 1000
+	skippedPerSecond = 10
+)
+
+// MaxSkipped returns how many nonces of an account may be skipped whose last transaction
+// was stored that long ago. A count far above that is not true, and nothing that is signed
+// with such a nonce would ever be mined.
+func MaxSkipped(since time.Duration) uint64 {
+	return maxSkipped + skippedPerSecond*uint64(max(since, 0)/time.Second)
+}

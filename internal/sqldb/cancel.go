@@ -101,34 +101,40 @@ func (s Cancellations) DelayCancellation(ctx context.Context, c lifecycle.Cancel
 // FinishCancellation implements registration.Cancellations. The registration ends and
 // its refund is due in one transaction.
 func (s Cancellations) FinishCancellation(ctx context.Context, c lifecycle.Cancellation) error {
-	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		ended, err := s.end(ctx, tx, c, lifecycle.CancelDone)
-		if err != nil || !ended {
-			return err
-		}
-		was, err := readRegistration(ctx, tx, c.Name)
-		if err == nil {
-			ended, err = rowsAffected(tx.ExecContext(ctx, `
-				DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND cancelling_at IS NOT NULL`, c.Name, c.Reference))
-		}
-		if err == nil && !ended {
-			err = fmt.Errorf("%s is not being cancelled", c.Name)
-		}
-		if err != nil {
-			return err
-		}
-		now := s.Names.Now()
-		happened := lifecycle.Event{Name: c.Name, Reference: c.Reference, Type: lifecycle.EventCancelled, At: now, About: was.Expires}
-		if err := s.Names.ended(ctx, tx, was, "cancelled", []lifecycle.Event{happened}); err != nil {
-			return err
-		}
-		part := order.PartRefund{Label: order.RefundUndo, Amount: c.Refund(), Reason: fmt.Sprintf("the registration of %s was cancelled; the registry keeps %s USDC", c.Name, c.Fee)}
-		refunded, err := refundPart(ctx, tx, c.PaymentID, part, s.Now())
-		if err == nil && !refunded {
-			err = fmt.Errorf("payment %s of %s is not consumed", c.PaymentID, c.Name)
-		}
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.finish(ctx, tx, c) })
+}
+
+func (s Cancellations) finish(ctx context.Context, tx *Tx, c lifecycle.Cancellation) error {
+	ended, err := s.end(ctx, tx, c, lifecycle.CancelDone)
+	if err != nil || !ended {
 		return err
-	})
+	}
+	was, err := readRegistration(ctx, tx, c.Name)
+	if err == nil {
+		ended, err = rowsAffected(tx.ExecContext(ctx, `
+			DELETE FROM registrations WHERE domain = $1 AND reference = $2 AND cancelling_at IS NOT NULL`, c.Name, c.Reference))
+	}
+	if err == nil && !ended {
+		err = fmt.Errorf("%s is not being cancelled", c.Name)
+	}
+	if err != nil {
+		return err
+	}
+	now := s.Names.Now()
+	happened := lifecycle.Event{Name: c.Name, Reference: c.Reference, Type: lifecycle.EventCancelled, At: now, About: was.Expires}
+	if err := s.Names.ended(ctx, tx, was, "cancelled", []lifecycle.Event{happened}); err != nil {
+		return err
+	}
+	refunded, err := refundPart(ctx, tx, c.PaymentID, undoOf(c), s.Now())
+	if err == nil && !refunded {
+		err = fmt.Errorf("payment %s of %s is not consumed", c.PaymentID, c.Name)
+	}
+	return err
+}
+
+// undoOf returns what goes back for a cancelled registration.
+func undoOf(c lifecycle.Cancellation) order.PartRefund {
+	return order.PartRefund{Label: order.RefundUndo, Amount: c.Refund(), Reason: fmt.Sprintf("the registration of %s was cancelled; the registry keeps %s USDC", c.Name, c.Fee)}
 }
 
 // KeepName implements registration.Cancellations. It gives the cancellation back to the

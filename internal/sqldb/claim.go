@@ -12,9 +12,9 @@ import (
 )
 
 // ClaimPayment implements fulfil.Books: an unclaimed transfer is assigned to a purchase.
-// Attempts is how many orders were placed for it before a restore of the database; the
+// Placed are the orders that were placed for it before a restore of the database; the
 // last of them is looked up.
-func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts int) (order.Payment, error) {
+func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, placed order.Placed) (order.Payment, error) {
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
 			return err
@@ -24,7 +24,7 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 			return err
 		}
 		if known.State == order.PaymentUnclaimed && known.Auth.Amount == p.Auth.Amount {
-			if err := s.claim(ctx, tx, p, attempts); err != nil {
+			if err := s.claim(ctx, tx, p, placed); err != nil {
 				return err
 			}
 		}
@@ -39,7 +39,7 @@ func (s Payments) ClaimPayment(ctx context.Context, p order.Payment, attempts in
 
 // claim turns an unclaimed payment into a settled one with a job. A lost one may have
 // bought something before: it is claimed only with the orders that were placed for it.
-func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts int) error {
+func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, placed order.Placed) error {
 	now := s.Now()
 	p.Fingerprint = p.Purchase.Fingerprint()
 	other, err := openFor(ctx, tx, p)
@@ -58,7 +58,7 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 		                    valid_after = $7, valid_before = $8, refund_id = '', changed_at = $9, next_at = NULL, tries = 0, cause = '', lost_at = NULL
 		 WHERE id = $10 AND state = 'unclaimed' AND (lost_at IS NULL OR $11 > 0)`,
 		p.Purchase.Kind, p.Purchase.Name, p.Purchase.Years, column, p.Fingerprint, hex.EncodeToString(p.Auth.Signature),
-		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, attempts, p.Source))
+		p.Auth.ValidAfter, p.Auth.ValidBefore, now.Unix(), p.ID, placed.Attempts, p.Source))
 	if err != nil || !moved {
 		return err
 	}
@@ -67,22 +67,23 @@ func (s Payments) claim(ctx context.Context, tx *Tx, p order.Payment, attempts i
 			return err
 		}
 	}
-	if attempts == 0 {
+	if placed.Attempts == 0 {
 		_, err := createJob(ctx, tx, p, order.JobQueued, now)
 		return err
 	}
-	return resumeJob(ctx, tx, p, attempts, now)
+	return resumeJob(ctx, tx, p, placed, now)
 }
 
 // resumeJob creates the job of an order that was already placed. The order is looked up
 // and not placed again: what a new order needs, such as the renewed registration, may not
 // be in the database yet.
-func resumeJob(ctx context.Context, tx *Tx, p order.Payment, attempts int, now time.Time) error {
+func resumeJob(ctx context.Context, tx *Tx, p order.Payment, placed order.Placed, now time.Time) error {
 	if _, err := createJob(ctx, tx, p, order.JobVerifying, now); err != nil {
 		return err
 	}
 	id := order.JobID(p.ID)
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2 WHERE id = $3`, attempts, order.OrderReference(id, attempts), id)
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3 WHERE id = $4`,
+		placed.Attempts, order.OrderReference(id, placed.Attempts), placed.Backend, id)
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}

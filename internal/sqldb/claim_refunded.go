@@ -27,7 +27,7 @@ func (s Payments) FailPlaced(ctx context.Context, p order.Payment, placed order.
 		if _, err := lockPayer(ctx, tx, p.Auth.Payer); err != nil {
 			return err
 		}
-		if err := s.claim(ctx, tx, p, placed.Attempts); err != nil {
+		if err := s.claim(ctx, tx, p, placed); err != nil {
 			return err
 		}
 		claimed, err := readPayment(ctx, tx, p.ID)

@@ -53,6 +53,12 @@ func refundPart(ctx context.Context, tx *Tx, paymentID string, part order.PartRe
 	if err != nil || p.State != order.PaymentConsumed {
 		return false, err
 	}
+	return owePart(ctx, tx, p, part, now)
+}
+
+// owePart makes a part of a payment due for refund. It returns false when another process
+// has moved the payment.
+func owePart(ctx context.Context, tx *Tx, p order.Payment, part order.PartRefund, now time.Time) (bool, error) {
 	p.Part = part
 	_, moved, err := movePayment(ctx, tx, p, paymentMove{to: order.PaymentRefundDue, at: now})
 	if err != nil || !moved {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/order"
 )
 
@@ -53,6 +54,24 @@ func (s Payments) Stalled(ctx context.Context, since time.Time) (found order.Sta
 	}
 	found.Since = time.Unix(at, 0)
 	return found, err
+}
+
+// CountReverts implements fulfil.RevertStore.
+func (s Payments) CountReverts(ctx context.Context, since time.Time) (n int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM reverts WHERE at > $1`, since.Unix()).Scan(&n)
+	return n, err
+}
+
+// HasPaid implements fulfil.RevertStore.
+func (s Payments) HasPaid(ctx context.Context, w deed.Wallet) (paid bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	n := 0
+	err = s.DB.read.QueryRowContext(ctx, `
+		SELECT count(*) FROM (SELECT 1 FROM payments WHERE payer = $1 AND state = 'consumed' LIMIT 1) one`, w).Scan(&n)
+	return n > 0, err
 }
 
 // RecordRevert implements fulfil.Store. After the third in a day the payer is refused

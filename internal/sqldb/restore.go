@@ -38,14 +38,16 @@ func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
 // whose name is claimed by another job, continues with that attempt later: placing an
 // existing order again has no effect. A job that a node has moved since it was read is
 // left to that node.
-func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
+func (s Jobs) ResumeJob(ctx context.Context, j order.Job, placed order.Placed) error {
+	before := placed
+	before.Attempts--
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		now := s.Now()
 		if same, err := lockUnmoved(ctx, tx, j); err != nil || !same {
 			return err
 		}
 		if j.State == order.JobAwaitingPayment {
-			return setAttempts(ctx, tx, j, attempt-1)
+			return setPlaced(ctx, tx, j, before)
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO claims (domain, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`, j.Purchase.Name, j.ID)
 		if err != nil {
@@ -57,9 +59,9 @@ func (s Jobs) ResumeJob(ctx context.Context, j order.Job, attempt int) error {
 			return err
 		}
 		if mine == 0 {
-			return setAttempts(ctx, tx, j, attempt-1)
+			return setPlaced(ctx, tx, j, before)
 		}
-		if err := setAttempts(ctx, tx, j, attempt); err != nil || j.State == order.JobVerifying {
+		if err := setPlaced(ctx, tx, j, placed); err != nil || j.State == order.JobVerifying {
 			return err
 		}
 		_, err = tx.ExecContext(ctx, `UPDATE jobs SET state = $1, lease_until = $2, next_at = $2, updated_at = $2, steps = steps || $3 WHERE id = $4`,
@@ -75,27 +77,30 @@ func lockUnmoved(ctx context.Context, tx *Tx, j order.Job) (bool, error) {
 
 // CompleteRenewal implements registration.OpenJobs. A job that a node has moved since it
 // was read is left to that node.
-func (s Jobs) CompleteRenewal(ctx context.Context, j order.Job, attempt int, expires time.Time) error {
+func (s Jobs) CompleteRenewal(ctx context.Context, j order.Job, placed order.Placed, expires time.Time) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if same, err := lockUnmoved(ctx, tx, j); err != nil || !same {
 			return err
 		}
-		if err := setAttempts(ctx, tx, j, attempt); err != nil {
+		if err := setPlaced(ctx, tx, j, placed); err != nil {
 			return err
 		}
-		if attempt > j.Attempts {
-			j.Attempts, j.Reference = attempt, order.OrderReference(j.ID, attempt)
+		if placed.Attempts > j.Attempts {
+			j.Attempts, j.Reference, j.Backend = placed.Attempts, order.OrderReference(j.ID, placed.Attempts), placed.Backend
 		}
 		return s.complete(ctx, tx, j, lifecycle.Registration{Name: j.Purchase.Name, Expires: expires, Updated: s.Now()})
 	})
 }
 
-// setAttempts raises the number of orders that were placed for a job.
-func setAttempts(ctx context.Context, tx *Tx, j order.Job, attempts int) error {
-	if attempts <= j.Attempts {
-		return nil
+// setPlaced raises the number of orders that were placed for a job, and stores the
+// registrar of the last: the next one is placed there, too.
+func setPlaced(ctx context.Context, tx *Tx, j order.Job, placed order.Placed) (err error) {
+	switch {
+	case placed.Attempts > j.Attempts:
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3, refusal = '' WHERE id = $4`,
+			placed.Attempts, order.OrderReference(j.ID, placed.Attempts), placed.Backend, j.ID)
+	case j.Backend == "":
+		_, err = tx.ExecContext(ctx, `UPDATE jobs SET backend = $1 WHERE id = $2`, placed.Backend, j.ID)
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, refusal = '' WHERE id = $3`,
-		attempts, order.OrderReference(j.ID, attempts), j.ID)
 	return err
 }

@@ -21,10 +21,10 @@ func TestRestoreLeavesJobsThatWereMoved(t *testing.T) {
 		for _, state := range []order.JobState{order.JobAwaitingPayment, order.JobQueued, order.JobSubmitting, order.JobVerifying} {
 			was := done
 			was.State = state
-			if err := jobs.ResumeJob(t.Context(), was, done.Attempts+1); err != nil {
+			if err := jobs.ResumeJob(t.Context(), was, order.Placed{Attempts: done.Attempts + 1}); err != nil {
 				t.Errorf("resume a job that was %s: %v", state, err)
 			}
-			if err := jobs.CompleteRenewal(t.Context(), was, done.Attempts+1, noon); err != nil {
+			if err := jobs.CompleteRenewal(t.Context(), was, order.Placed{Attempts: done.Attempts + 1}, noon); err != nil {
 				t.Errorf("complete a job that was %s: %v", state, err)
 			}
 		}

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -128,6 +129,9 @@ func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored 
 	if stored >= in.First {
 		return nil
 	}
+	if err := s.checkSkipped(ctx, tx, in, stored, at); err != nil {
+		return err
+	}
 	_, err := tx.ExecContext(ctx, `UPDATE signers SET next_nonce = $1 WHERE chain = $2 AND address = $3`, in.First+1, s.ChainID, in.From)
 	if err != nil {
 		return fmt.Errorf("continue from nonce %d of %s: %w", in.First, in.From, err)
@@ -137,6 +141,23 @@ func (s Settlements) skip(ctx context.Context, tx *Tx, in settle.Intent, stored 
 		s.ChainID, in.From, stored, in.First-1, at.Unix())
 	if err != nil {
 		return fmt.Errorf("store foreign nonces of %s: %w", in.From, err)
+	}
+	return nil
+}
+
+// checkSkipped fails if the account cannot have made so many transactions since its last
+// stored one: an endpoint has returned a wrong count.
+func (s Settlements) checkSkipped(ctx context.Context, tx *Tx, in settle.Intent, stored uint64, at time.Time) error {
+	var last int64
+	err := tx.QueryRowContext(ctx, `
+		SELECT signed_at FROM transactions WHERE chain = $1 AND signer = $2 ORDER BY nonce DESC LIMIT 1`, s.ChainID, in.From).Scan(&last)
+	switch since := time.Unix(last, 0); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the last transaction of %s: %w", in.From, err)
+	case in.First-stored > settle.MaxSkipped(at.Sub(since)):
+		return fmt.Errorf("the RPC endpoint counts %d transactions of %s, and the database %d: so many cannot have been made since %s", in.First, in.From, stored, since.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -83,11 +83,11 @@ func TestClaimPayment(t *testing.T) {
 		}
 		wrong := p
 		wrong.Auth.Amount = 11
-		if got, err := rows.ClaimPayment(t.Context(), wrong, 0); err != nil || got.State != order.PaymentUnclaimed {
+		if got, err := rows.ClaimPayment(t.Context(), wrong, order.Placed{}); err != nil || got.State != order.PaymentUnclaimed {
 			t.Errorf("another amount: got %+v, %v", got, err)
 		}
 		for range 2 {
-			got, err := rows.ClaimPayment(t.Context(), p, 0)
+			got, err := rows.ClaimPayment(t.Context(), p, order.Placed{})
 			if err != nil || got.State != order.PaymentSettled || got.Purchase.Name != "name1.com" || got.RefundID != "" {
 				t.Fatalf("got %+v, %v", got, err)
 			}
@@ -103,7 +103,7 @@ func TestClaimPayment(t *testing.T) {
 		if err := rows.Adopt(t.Context(), transfer, order.Unsolicited{State: order.PaymentUnclaimed, Next: noon}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := rows.ClaimPayment(t.Context(), again, 0); err == nil {
+		if _, err := rows.ClaimPayment(t.Context(), again, order.Placed{}); err == nil {
 			t.Error("the same name was bought twice")
 		}
 		sound(t, db)

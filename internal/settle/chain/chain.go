@@ -99,12 +99,6 @@ func (c *Client) Calls() int64 { return c.endpoints.calls.Load() }
 // Failures returns how many of them had no usable response.
 func (c *Client) Failures() int64 { return c.endpoints.fails.Load() }
 
-// A Head is the newest block of the chain.
-type Head struct {
-	Number uint64
-	Time   time.Time
-}
-
 // Head returns the newest block that was read, and false before the first.
 func (c *Client) Head() (Head, bool) {
 	if h := c.endpoints.head.Load(); h != nil {

@@ -27,8 +27,11 @@ type endpoints struct {
 	head  atomic.Pointer[Head] // the newest block that was seen; nil before the first
 	pause atomic.Int64         // nanoseconds instead of probeInterval; 0 in production
 
-	mu    sync.Mutex
-	chain *identity // of the first verified endpoint; guarded by mu
+	blockTime atomic.Int64 // nanoseconds between two blocks; 0: any block is plausible
+
+	mu    sync.Mutex // guards the fields below
+	chain *identity  // of the first verified endpoint
+	began time.Time  // the time of its first block
 }
 
 // An identity identifies a chain. Two chains may have the same ID, as forks do.
@@ -183,7 +186,7 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	if first == nil {
 		return fmt.Errorf("%w: it has no first block", ErrWrongChain)
 	}
-	if err := c.endpoints.compare(identity{id, first.Hash}, c.ChainID); err != nil {
+	if err := c.endpoints.compare(identity{id, first.Hash}, c.ChainID, time.Unix(int64(first.Time), 0)); err != nil {
 		return err
 	}
 	e.mu.Lock()
@@ -216,14 +219,14 @@ func (c *Client) chainOf(ctx context.Context, e *endpoint) (uint64, error) {
 	return id, nil
 }
 
-func (p *endpoints) compare(got identity, chainID uint64) error {
+func (p *endpoints) compare(got identity, chainID uint64, began time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if chainID != 0 && got.id != chainID {
 		return fmt.Errorf("%w: its id is %d, want %d", ErrWrongChain, got.id, chainID)
 	}
 	if p.chain == nil {
-		p.chain = &got
+		p.chain, p.began = &got, began
 	}
 	if got != *p.chain {
 		return fmt.Errorf("%w: its id is %d and its first block %s, want %d and %s", ErrWrongChain, got.id, got.genesis, p.chain.id, p.chain.genesis)

@@ -13,7 +13,8 @@ import (
 
 // Incoming implements settle.Watcher. One call reads up to 2,000 blocks, and
 // fewer when the endpoint limits the range: the caller continues from Next until
-// it is beyond Final.
+// it is beyond Final. When from is further, an endpoint is behind, or has named a block
+// before that did not exist: the last blocks are read again.
 func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
 	a := settle.Arrivals{Next: from}
 	own, err := s.wallets(ctx)
@@ -21,8 +22,12 @@ func (s *Settler) Incoming(ctx context.Context, from uint64) (settle.Arrivals, e
 		return a, err
 	}
 	final, err := s.reads.lastFinal(ctx)
-	if a.Final = final; err != nil || from > final {
+	if a.Final = final; err != nil || from == final+1 {
 		return a, err
+	}
+	if from > final {
+		from = final + 1 - min(final+1, maxBurst)
+		a.Next = from
 	}
 	to := min(final, from+maxSpan-1)
 	for range maxQueries {

@@ -82,12 +82,23 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 		return fmt.Errorf("decode the response: %w", err)
 	}
 	if result.Error == nil {
-		return decodeResult(result.Result, out)
+		return c.decode(result.Result, out)
 	}
 	if result.Error.rateLimited(method) {
 		return &busyError{cause: result.Error}
 	}
 	return result.Error
+}
+
+// decode is decodeResult, and fails for a block that is not plausible.
+func (c *Client) decode(raw jsontext.Value, out any) error {
+	if err := decodeResult(raw, out); err != nil {
+		return err
+	}
+	if b, ok := out.(**block); ok && *b != nil {
+		return c.endpoints.plausible(**b)
+	}
+	return nil
 }
 
 // decodeResult decodes a result into what out points to. A result that is missing or null

@@ -31,6 +31,7 @@ type proxy struct {
 // JSON-RPC with the status 200.
 type refusal struct {
 	result     string
+	object     string // a result that is not a string
 	status     int
 	retryAfter string
 	code       int
@@ -82,6 +83,10 @@ func (r *refusal) write(rw http.ResponseWriter) {
 			rw.Header().Set("Retry-After", r.retryAfter)
 		}
 		rw.WriteHeader(r.status)
+		return
+	}
+	if r.object != "" {
+		fmt.Fprintf(rw, `{"jsonrpc":"2.0","id":1,"result":%s}`, r.object)
 		return
 	}
 	if r.result != "" {

@@ -58,8 +58,21 @@ func (s *Settler) Refunded(ctx context.Context, r settle.Refund) (bool, error) {
 	return wallet != nil, err
 }
 
-// RefundedAmount implements registration.RefundedPayments. It fails while the refund is
-// not final.
+// RefundedAll implements registration.RefundedPayments.
+func (s *Settler) RefundedAll(ctx context.Context, all []settle.Refund) (refunded []bool, err error) {
+	for some := range slices.Chunk(all, maxBatch) {
+		wallets, _, err := s.refundedByAny(ctx, some)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range wallets {
+			refunded = append(refunded, w != nil)
+		}
+	}
+	return refunded, nil
+}
+
+// RefundedAmount implements settle.RefundFinder.
 func (s *Settler) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USDC, error) {
 	wallet, nonce, err := s.refundedBy(ctx, r)
 	if err != nil || wallet == nil {
@@ -83,34 +96,47 @@ func (s *Settler) RefundedAmount(ctx context.Context, r settle.Refund) (deed.USD
 // refundedBy returns which of our wallets has used the nonce of a refund in the latest
 // block, or nil, and that nonce.
 func (s *Settler) refundedBy(ctx context.Context, r settle.Refund) (*common.Address, common.Hash, error) {
-	hash, err := parseNonce(r.Nonce)
+	wallets, nonces, err := s.refundedByAny(ctx, []settle.Refund{r})
 	if err != nil {
-		return nil, hash, err
+		return nil, common.Hash{}, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
 	}
-	nonce := RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash)
+	return wallets[0], nonces[0], nil
+}
+
+// refundedByAny is refundedBy for several refunds, in one call.
+func (s *Settler) refundedByAny(ctx context.Context, all []settle.Refund) (wallets []*common.Address, nonces []common.Hash, err error) {
 	own, err := s.wallets(ctx)
 	if err != nil {
-		return nil, nonce, err
+		return nil, nil, err
 	}
 	var members []batchCall
-	for _, wallet := range own.refunds {
-		members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", wallet, nonce)})
+	for _, r := range all {
+		hash, err := parseNonce(r.Nonce)
+		if err != nil {
+			return nil, nil, err
+		}
+		nonce := RefundNonce(r.Label, s.Network.ChainID, s.token, addressOf(r.Payer), hash)
+		nonces = append(nonces, nonce)
+		for _, wallet := range own.refunds {
+			members = append(members, batchCall{s.token, true, pack(tokenABI, "authorizationState", wallet, nonce)})
+		}
 	}
 	q := callMsg{from: s.refundWallet(), to: s.multicall, gas: stateGas * uint64(len(members)+1)}
 	results, err := s.Client.callBatch(ctx, q, members, "latest")
 	if err != nil {
-		return nil, nonce, fmt.Errorf("check whether %s of %s was refunded: %w", r.Nonce, r.Payer, err)
+		return nil, nil, err
 	}
+	wallets = make([]*common.Address, len(all))
 	for i, a := range results {
 		used, err := a.number()
 		if err != nil {
-			return nil, nonce, err
+			return nil, nil, err
 		}
 		if used.Sign() != 0 {
-			return &own.refunds[i], nonce, nil
+			wallets[i/len(own.refunds)] = &own.refunds[i%len(own.refunds)]
 		}
 	}
-	return nil, nonce, nil
+	return wallets, nonces, nil
 }
 
 // refundWait signs the authorization of a refund. Signing it does not commit us:

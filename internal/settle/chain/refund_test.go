@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -70,6 +71,15 @@ func TestRefundedAmount(t *testing.T) {
 		change.Amount = 8
 		if got, err := again.RefundedAmount(t.Context(), change); err != nil || got != 7 {
 			t.Errorf("got %s, %v, want 0.000007", got, err)
+		}
+		var many []settle.Refund
+		for n := range 70 { // more than fit into one call
+			r := refundOf(payee, n, 7)
+			r.Label = "change"
+			many = append(many, r)
+		}
+		if got, err := again.RefundedAll(t.Context(), many); err != nil || len(got) != 70 || !got[1] || slices.Contains(append(got[:1:1], got[2:]...), true) {
+			t.Errorf("of many: got %v, %v", got, err)
 		}
 		change.Label = ""
 		if got, err := again.RefundedAmount(t.Context(), change); err != nil || got != 0 {

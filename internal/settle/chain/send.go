@@ -23,6 +23,10 @@ const maxSentAt = 4096
 // fee is eleven times the first.
 const maxBids = 20
 
+// maxFills limits how many nonces are filled at once, because each costs gas: only foreign
+// transactions that were dropped leave such nonces.
+const maxFills = 1000
+
 // Tick sends every signed transaction that is not mined, and raises the fee of
 // those that are stuck. It may be called at any time, by any number of processes,
 // because a nonce is mined once. A worker calls it for transactions that no
@@ -148,6 +152,9 @@ func (l *lane) pushFrom(ctx context.Context, from common.Address, counted map[co
 	}
 	mined = max(mined, final) // an endpoint may lag behind
 	waiting = slices.DeleteFunc(waiting, func(t settle.Transaction) bool { return t.Nonce < mined && l.noteSent(t.Hash) })
+	if len(waiting) > 0 && waiting[0].Nonce > mined+maxFills {
+		return fmt.Errorf("the chain has %d transactions of %s, and the next one in the database has nonce %d: if that remains, an endpoint has returned a wrong count before: use another wallet", mined, from, waiting[0].Nonce)
+	}
 	var errs []error
 	for next := mined; len(waiting) > 0 && ctx.Err() == nil; next++ {
 		if waiting[0].Nonce > next {

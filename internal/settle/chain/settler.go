@@ -121,6 +121,9 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 		return nil, errors.New("the treasury, the gas wallet and the refund wallet must be three addresses")
 	}
 	s.Client.SetLogger(s.Log)
+	if !s.Network.Embedded { // it makes a block whenever a transaction waits
+		s.Client.endpoints.blockTime.Store(int64(s.Network.BlockTime))
+	}
 	if err := s.Client.verifyAll(ctx); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+
+	"deed.example/deed"
 )
 
 // A simulation is the execution of transfers exactly as they would be sent: in this
@@ -50,6 +54,15 @@ func gasOf(pending []*transferAttempt) uint64 {
 		return batchGas + contractGas + deployGas
 	}
 	return batchGas + contractGas
+}
+
+// HasCode implements settle.CodeReader.
+func (s *Settler) HasCode(ctx context.Context, w deed.Wallet) (bool, error) {
+	code, err := s.Client.hasCode(ctx, []common.Address{addressOf(w)})
+	if err != nil {
+		return false, err
+	}
+	return code[0], nil
 }
 
 // usesAllGas reports whether a simulation had no gas left for its last members.
