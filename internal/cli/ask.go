@@ -110,7 +110,7 @@ func (s *session) password(prompt string) (string, error) {
 	if s.passwordFile != "" {
 		raw, err := os.ReadFile(s.passwordFile)
 		if err != nil {
-			return "", err
+			return "", usagef("--password-file (DEED_PASSWORD_FILE): %w", err)
 		}
 		return strings.TrimRight(string(raw), "\r\n"), nil
 	}

@@ -86,7 +86,7 @@ func ExitCode(err error) int {
 		return exitUsage
 	case is[notFoundError](err):
 		return exitNotFound
-	case errors.Is(err, client.ErrNotSignedIn):
+	case errors.Is(err, client.ErrNotSignedIn), errors.Is(err, errPassword):
 		return exitSignIn
 	case is[*client.OverCap](err), is[*client.OverBudget](err), is[paymentError](err), errors.Is(err, client.ErrBadOffer):
 		return exitPayment

@@ -75,12 +75,18 @@ func newReport(err error) report {
 		r.Message = text
 		r.said = r.Message
 	}
-	if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+	switch e, dialed := errors.AsType[*net.OpError](err); {
+	case dialed && e.Op == "dial":
 		r.Hint = "no service responds there; set --server or DEED_SERVER, or run `deed serve`"
+	case is[*url.Error](err) && !errors.Is(err, context.Canceled):
+		r.Hint = "check the address in --server or DEED_SERVER; `deed doctor` says what is wrong"
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		r.Title, r.Code, r.Details, r.Hint, r.RequestID, r.JobID, r.Refund = e.Title, e.Code, e.Details, clean(hint(e)), e.RequestID, e.JobID, e.Refund
 		r.DocURL = e.DocURL
+		if e.Code == "" {
+			r.Hint = "this answer is not from a Deed service, but from a proxy or another server: check --server or DEED_SERVER, or try again later"
+		}
 		if e.Message != "" && r.said == clean(e.Error()) {
 			r.Message = clean(e.Message)
 		}

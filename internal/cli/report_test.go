@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -26,6 +27,9 @@ func TestHintAboutTheServer(t *testing.T) {
 		want string
 	}{
 		{calls, &url.Error{URL: "http://127.0.0.1:1/health", Err: refused}, "deed: cannot reach http://127.0.0.1:1: dial: connection refused\n  hint: no service responds there; set --server or DEED_SERVER, or run `deed serve`\n"},
+		{calls, &url.Error{URL: "https://127.0.0.1:1/health", Err: errors.New("not TLS")}, "deed: cannot reach https://127.0.0.1:1: not TLS\n  hint: check the address in --server or DEED_SERVER; `deed doctor` says what is wrong\n"},
+		{calls, &url.Error{URL: "http://127.0.0.1:1/health", Err: context.Canceled}, "deed: interrupted\n"},
+		{calls, &client.Error{Status: 404}, "deed: the service answered 404: Not Found\n  hint: this answer is not from a Deed service, but from a proxy or another server: check --server or DEED_SERVER, or try again later\n"},
 		{serves, fmt.Errorf("database.url: %w", refused), "deed: database.url: dial: connection refused\n"},
 		{serves, fmt.Errorf("chain.rpc_url: %w", &url.Error{Op: "Post", URL: "http://127.0.0.1:1", Err: refused}), "deed: chain.rpc_url: Post \"http://127.0.0.1:1\": dial: connection refused\n"},
 	} {

@@ -117,6 +117,9 @@ func amountSetting(cmd *cobra.Command, flag, variable string) (*client.USDC, err
 		return nil, nil
 	}
 	amount, err := client.ParseUSDC(text)
+	if err != nil && !cmd.Flag(flag).Changed {
+		return nil, usagef("%s: %w", variable, err)
+	}
 	if err != nil {
 		return nil, usagef("--%s: %w", flag, err)
 	}

@@ -24,10 +24,11 @@ func (l *list) add(cells ...string) { l.rows = append(l.rows, cells) }
 // show prints v, the object of the service, as JSON, or l as a table.
 func (s *session) show(v any, l list) error {
 	if s.json {
-		if err := json.MarshalWrite(s.out, v, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
+		text, err := json.Marshal(v, json.Deterministic(true), jsontext.WithIndent("  "))
+		if err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(s.out)
+		_, err = fmt.Fprintf(s.out, "%s\n", text)
 		return err
 	}
 	for _, row := range l.rows {

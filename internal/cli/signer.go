@@ -135,8 +135,11 @@ func (s *session) unlock(w walletFile) (*client.Key, error) {
 		return nil, err
 	}
 	key, err := w.keystore.unlock(password)
+	if errors.Is(err, errPassword) {
+		return nil, fmt.Errorf("%w %s: run the command again with the right one, or name its file with --password-file", err, w.name)
+	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", w.path, err)
 	}
 	return client.NewKey(key), nil
 }
