@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/sqldb"
 )
@@ -104,7 +105,7 @@ func printNotices(all []sqldb.Notice, out io.Writer) {
 	for _, n := range all {
 		fmt.Fprintf(out, "note     %d, %s USDC: %s, the oldest for %s", n.Count, n.Sum, n.About, time.Since(n.Since).Round(time.Second))
 		if n.Why != "" {
-			fmt.Fprintf(out, ": %s", n.Why)
+			fmt.Fprintf(out, ": %s", cli.Clean(n.Why))
 		}
 		fmt.Fprintln(out)
 	}

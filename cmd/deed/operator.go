@@ -129,7 +129,11 @@ func askNode(cmd *cobra.Command, in operatorapi.Request) error {
 	}
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	for _, line := range out.Lines {
-		fmt.Fprintln(table, line)
+		cells := strings.Split(line, "\t")
+		for i := range cells {
+			cells[i] = cli.Clean(cells[i])
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
 }

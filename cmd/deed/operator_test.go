@@ -34,17 +34,7 @@ func TestRefundArguments(t *testing.T) {
 
 // The listener of a node is named by its address or its URL.
 func TestNodeOfOperatorCommands(t *testing.T) {
-	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/operator" || r.Header.Get("Authorization") != "Bearer secret" {
-			t.Errorf("got %s with %s", r.URL, r.Header)
-		}
-		_, _ = io.WriteString(w, `{"lines":["done"]}`) // the command reports what is missing
-	}))
-	defer node.Close()
-	data := t.TempDir()
-	if err := os.WriteFile(filepath.Join(data, "operator.token"), []byte("secret\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	node, data := startFakeNode(t, `{"lines":["done"]}`)
 	addr := node.Listener.Addr().String()
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -59,6 +49,34 @@ func TestNodeOfOperatorCommands(t *testing.T) {
 	if _, err := runActions(data, "--metrics-listen", "off"); err == nil || !strings.Contains(err.Error(), "--node") {
 		t.Errorf("without a listener: got %v", err)
 	}
+}
+
+// A reason is what somebody wrote, and a cause what a registry said: neither makes another
+// row, nor moves the cursor.
+func TestOperatorCommandsPrintPlainText(t *testing.T) {
+	node, data := startFakeNode(t, `{"lines":["AT\tREASON","1\tx\n2\tforged","3\t\u001b[2Jgone"]}`)
+	out, err := runActions(data, "--node", node.URL)
+	if want := "AT  REASON\n1   x 2     forged\n3   \ufffd[2Jgone\n"; err != nil || out != want {
+		t.Errorf("got %q, %v, want %q", out, err, want)
+	}
+}
+
+// startFakeNode starts an operators' listener that gives one answer, and returns the folder
+// with its token.
+func startFakeNode(t *testing.T, answer string) (node *httptest.Server, data string) {
+	t.Helper()
+	node = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/operator" || r.Header.Get("Authorization") != "Bearer secret" {
+			t.Errorf("got %s with %s", r.URL, r.Header)
+		}
+		_, _ = io.WriteString(w, answer) // the command reports what is missing
+	}))
+	t.Cleanup(node.Close)
+	data = t.TempDir()
+	if err := os.WriteFile(filepath.Join(data, "operator.token"), []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return node, data
 }
 
 // runActions runs `deed admin actions` and returns what it prints.

@@ -16,6 +16,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/secretfile"
@@ -146,7 +147,7 @@ func (r *reconciliation) report(found []lifecycle.Difference) error {
 	}
 	r.reported, r.differed = true, true
 	for _, d := range found {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, cmp.Or(d.Stored, "-"), cmp.Or(d.Registry, "-"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", d.Name, d.What, cli.Clean(cmp.Or(d.Stored, "-")), cli.Clean(cmp.Or(d.Registry, "-")))
 	}
 	return w.Flush()
 }

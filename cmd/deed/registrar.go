@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/cli"
 )
 
 // registrarCommand lists and checks the configured registrars.
@@ -56,13 +57,13 @@ func checkRegistrars(ctx context.Context, c *config, name string, out io.Writer)
 	for _, r := range reports {
 		state := "responds"
 		if r.Down != nil {
-			state, down = "DOES NOT RESPOND: "+r.Down.Error(), errRegistrarDown
+			state, down = "DOES NOT RESPOND: "+cli.Clean(r.Down.Error()), errRegistrarDown
 		}
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(table, "registrar\t%s (%s)\nstate\t%s\nsells\t%s\nbalance\t%s\nprices\t%s\ncan\t%s\n",
 			r.Name, r.Type, state, strings.Join(r.TLDs, " "), r.Balance, cmp.Or(strings.Join(r.Prices, ", "), "-"), cmp.Or(strings.Join(r.Capabilities, ", "), "-"))
 		for _, w := range r.Warnings {
-			fmt.Fprintf(table, "warning\t%s\n", w)
+			fmt.Fprintf(table, "warning\t%s\n", cli.Clean(w))
 		}
 		err = errors.Join(err, table.Flush())
 	}

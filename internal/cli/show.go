@@ -54,6 +54,9 @@ func (s *session) show(v any, l list) error {
 	return nil
 }
 
+// Clean returns untrusted text as it may be printed on a terminal, on one line.
+func Clean(text string) string { return clean(text) }
+
 // clean removes characters that could move the cursor or break a column. Records
 // and messages are untrusted text.
 func clean(text string) string {
