@@ -76,8 +76,22 @@ func (r *reader) fees(ctx context.Context) (*fees, error) {
 	return r.s.offer(tip, base), nil
 }
 
+// The highest tip of a first offer: this, or so many times the base fee. An endpoint may
+// suggest anything, and a tip is paid as it is offered. If a transaction needs more, it is
+// sent with a higher fee later.
+var maxTip = big.NewInt(1_000_000_000)
+
+const maxTipOfBase = 10
+
 // offer returns the tip, and a limit that allows the base fee to grow.
 func (s *Settler) offer(tip, base *big.Int) *fees {
+	most := new(big.Int).Mul(base, big.NewInt(maxTipOfBase))
+	if most.Cmp(maxTip) < 0 {
+		most = maxTip
+	}
+	if tip.Cmp(most) > 0 {
+		tip = most
+	}
 	f := &fees{tip: tip, limit: new(big.Int).Mul(base, big.NewInt(3))}
 	f.limit.Add(f.limit, tip)
 	if limit := s.maxFee(); f.limit.Cmp(limit) > 0 {

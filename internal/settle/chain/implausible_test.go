@@ -3,13 +3,16 @@ package chain_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
+	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
@@ -139,5 +142,62 @@ func TestLargeGapIsNotFilled(t *testing.T) {
 			t.Errorf("got %d transactions, want none", n)
 		}
 		_ = waiting // it is never mined
+	})
+}
+
+// Neither does a process stop sending for good what an endpoint has once counted as final.
+func TestWrongCountOfFinalTransactions(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		env.cfg.Network.Finality = network.Blocks(2)
+		s := env.settler()
+		waiting := env.settleLater(s, env.pay("1"))
+		env.wait(func() bool { return env.moved() == 1 })
+		env.Pause()
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_getTransactionCount" {
+				return &refusal{result: "0x64"}
+			}
+			return nil
+		})
+		if err := s.Tick(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		env.proxy.refusing(nil)
+		if _, err := env.Rewind(1); err != nil { // nobody but us has the transaction now
+			t.Fatal(err)
+		}
+		env.Resume()
+		env.pass(10 * time.Minute)
+		env.wait(func() bool {
+			if err := s.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return env.moved() == 1
+		})
+		env.mine(1)
+		env.settled(waiting)
+	})
+}
+
+// A suggested tip is not offered whatever it is.
+func TestImplausibleTip(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_maxPriorityFeePerGas" {
+				return &refusal{result: "0xffffffffffff"}
+			}
+			return nil
+		})
+		s := env.settler()
+		env.settled(env.settleLater(s, env.pay("1")))
+		for _, sent := range env.signedBy(env.gasKey) {
+			tx := new(types.Transaction)
+			if err := tx.UnmarshalBinary(sent.Raw); err != nil {
+				t.Fatal(err)
+			}
+			if tip := tx.GasTipCap(); tip.Cmp(big.NewInt(10_000_000_000)) > 0 {
+				t.Errorf("got a tip of %s wei", tip)
+			}
+		}
 	})
 }

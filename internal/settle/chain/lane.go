@@ -35,15 +35,15 @@ type lane struct {
 
 	mu         sync.Mutex // guards the fields below
 	waiting    map[string]*wait
-	sentAt     map[string]time.Time      // when we sent a transaction last, by hash
-	finalNonce map[common.Address]uint64 // nonces below it are mined and final
+	sentAt     map[string]time.Time // when we sent a transaction last, by hash
+	finalNonce map[common.Address]finalCount
 }
 
 func newLane(s *Settler, c *Client, by signer.Signer, role string) *lane {
 	return &lane{
 		reader: &reader{s: s, c: c}, signer: by, role: role,
 		leader: make(chan struct{}, 1), joined: make(chan struct{}, 1),
-		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, finalNonce: map[common.Address]uint64{},
+		waiting: map[string]*wait{}, sentAt: map[string]time.Time{}, finalNonce: map[common.Address]finalCount{},
 	}
 }
 

@@ -58,9 +58,7 @@ func (l *lane) tick(ctx context.Context) error {
 		if countErr != nil {
 			return errors.Join(err, countErr)
 		}
-		l.mu.Lock()
-		l.finalNonce[from] = max(l.finalNonce[from], n)
-		l.mu.Unlock()
+		l.setFinalNonce(from, n)
 	}
 	return err
 }
@@ -73,12 +71,6 @@ func (l *lane) signers() []common.Address {
 		return l.s.own.Load().refunds
 	}
 	return l.s.own.Load().gas
-}
-
-func (l *lane) finalNonceOf(from common.Address) uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.finalNonce[from]
 }
 
 // push sends the unmined transactions of the lane's wallets. Which transactions
