@@ -80,6 +80,10 @@ test('search: keyboard only, stale answers, all endings, filters, share link', a
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.goto(shared)
   await page.getByText(/of 543 available, \d+ shown/).waitFor()
+  for (const [max, some] of [['1e30', true], ['0.0000001', false]]) {
+    await page.goto(`${base}/?q=first-and-second.dev&max=${max}`)
+    await page.getByText(some ? '10 of 10 available' : 'of 10 available, 1 shown').waitFor()
+  }
   await page.getByLabel('Domain name').fill('example.nope')
   await page.getByText('We do not sell .nope names').waitFor()
   await page.getByLabel('Domain name').fill('a_b')
