@@ -56,7 +56,7 @@ func TestNodeOfOperatorCommands(t *testing.T) {
 func TestOperatorCommandsPrintPlainText(t *testing.T) {
 	node, data := startFakeNode(t, `{"lines":["AT\tREASON","1\tx\n2\tforged","3\t\u001b[2Jgone"]}`)
 	out, err := runActions(data, "--node", node.URL)
-	if want := "AT  REASON\n1   x 2     forged\n3   \ufffd[2Jgone\n"; err != nil || out != want {
+	if want := "AT  REASON\n1   x 2  forged\n3   \ufffd[2Jgone\n"; err != nil || out != want {
 		t.Errorf("got %q, %v, want %q", out, err, want)
 	}
 }
