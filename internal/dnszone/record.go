@@ -101,7 +101,7 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
-	if err := r.checkLoads(t); err != nil {
+	if err := r.checkLoadable(t); err != nil {
 		return Record{}, err
 	}
 	if (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == absolute(r.Host, zone) {
