@@ -12,7 +12,7 @@ import (
 
 const selectDelivery = `SELECT webhook, event, type, state, attempts, created_at, first_at, last_at, next_at, status, failure FROM webhook_deliveries `
 
-func scanDelivery(row interface{ Scan(...any) error }, more ...any) (webhook.Delivery, error) {
+func scanDelivery(row scanner, more ...any) (webhook.Delivery, error) {
 	var d webhook.Delivery
 	var created, first, last, next int64
 	err := row.Scan(append([]any{
@@ -37,15 +37,8 @@ func (s Webhooks) Page(ctx context.Context, owner deed.Wallet, id string, limit,
 	if err != nil {
 		return nil, 0, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectDelivery+`WHERE webhook = $1 ORDER BY created_at DESC, n DESC, event LIMIT $2 OFFSET $3`, id, limit, offset)
-	if err != nil {
-		return nil, 0, err
-	}
-	err = eachRow(rows, func() error {
-		d, err := scanDelivery(rows)
-		list = append(list, d)
-		return err
-	})
+	scan := func(row scanner) (webhook.Delivery, error) { return scanDelivery(row) }
+	list, err = readAll(ctx, s.DB.read, scan, selectDelivery+`WHERE webhook = $1 ORDER BY created_at DESC, n DESC, event LIMIT $2 OFFSET $3`, id, limit, offset)
 	return list, total, err
 }
 
