@@ -90,8 +90,8 @@ func (s Jobs) insertMove(tx *Tx, j order.Job, r lifecycle.Registration) {
 		r.Name, r.Reference, r.Owner, lifecycle.MoveWithdrawing, strings.Join(hosts, " "), r.Updated.Unix())
 }
 
-// expectChange has the name compared with its registry soon, whose answer may be lost, and
-// stores that its DS is removed now.
+// expectChange has the name compared with its registry soon, since the answer of the registry
+// to the move may be lost. With EventDSWithdrawn it stores when the DS was removed.
 func (s Moves) expectChange(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {
 	now := s.Now()
 	seen := int64(0)
