@@ -159,7 +159,7 @@ const (
 // settle sends r with its payment until the outcome is known. From here on the
 // money may move, so no other payment is signed for this call.
 func (c *Client) settle(ctx context.Context, r request, key, payment string) (answer, error) {
-	told := false
+	notice := retryNotice{notify: c.notify}
 	for wait := firstPause; ; wait = min(2*wait, maxPause) {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
@@ -174,7 +174,7 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			wait = max(wait, min(e.RetryAfter, maxRetryAfter))
 		}
 		if ctx.Err() == nil {
-			told = c.retrying(err, told)
+			notice.failed(err)
 		}
 		if pause(ctx, wait) != nil {
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}

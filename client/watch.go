@@ -26,10 +26,10 @@ type watch struct {
 // every 15 seconds.
 const streamTimeout = time.Minute
 
-// follow makes requests until the watch is over. It repeats those that a service that
-// restarts, or the network, made fail; a stream that failed is followed by a plain request.
+// follow makes requests until the watch is over. It repeats those that fail because of the
+// network, or of a service that restarts; a stream that failed is followed by a plain request.
 func (c *Client) follow(ctx context.Context, w watch) error {
-	wait, plain, told := firstPause, false, false
+	wait, plain, notice := firstPause, false, retryNotice{notify: c.notify}
 	for {
 		err := c.poll(ctx, w, plain)
 		if w.over() {
@@ -38,12 +38,13 @@ func (c *Client) follow(ctx context.Context, w watch) error {
 		least := w.pause(plain)
 		switch {
 		case err == nil:
-			wait, plain, told = firstPause, false, false
-		case ctx.Err() != nil || !passing(err):
+			wait, plain = firstPause, false
+			notice.reset()
+		case ctx.Err() != nil || !temporary(err):
 			return err
 		default:
 			wait, plain = min(2*wait, maxPause), !plain
-			told = c.retrying(err, told)
+			notice.failed(err)
 			least = max(least, retryAfter(err))
 		}
 		if err := pause(ctx, max(wait, least)); err != nil {
@@ -52,13 +53,20 @@ func (c *Client) follow(ctx context.Context, w watch) error {
 	}
 }
 
-// retrying tells the caller once that a request is repeated because of err.
-func (c *Client) retrying(err error, told bool) bool {
-	if c.notify != nil && !told {
-		c.notify(err)
-	}
-	return true
+// A retryNotice tells the caller that a request is repeated, once for each outage.
+type retryNotice struct {
+	notify func(error) // may be nil
+	told   bool
 }
+
+func (n *retryNotice) failed(err error) {
+	if n.notify != nil && !n.told {
+		n.notify(err)
+	}
+	n.told = true
+}
+
+func (n *retryNotice) reset() { n.told = false }
 
 // brokenAnswer is the error of a response that ended too early, or is not from the service.
 type brokenAnswer struct{ error }
@@ -71,8 +79,8 @@ func (e brokenAnswer) Error() string {
 // Unwrap returns the cause.
 func (e brokenAnswer) Unwrap() error { return e.error }
 
-// passing reports whether the same request may succeed later.
-func passing(err error) bool {
+// temporary reports whether the same request may succeed later.
+func temporary(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return lost(e) || e.Status == http.StatusTooManyRequests
 	}
@@ -99,7 +107,7 @@ func (c *Client) poll(ctx context.Context, w watch, plain bool) error {
 	defer cancel()
 	alarm := time.AfterFunc(streamTimeout, cancel)
 	defer alarm.Stop()
-	res, err := c.openSigned(ctx, r)
+	res, err := c.openAuthorized(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -115,9 +123,9 @@ func (c *Client) poll(ctx context.Context, w watch, plain bool) error {
 	return err
 }
 
-// openSigned sends r with a token if it needs one, like send, and returns the response
+// openAuthorized sends r with a token if it needs one, like send, and returns the response
 // with its body unread.
-func (c *Client) openSigned(ctx context.Context, r request) (*http.Response, error) {
+func (c *Client) openAuthorized(ctx context.Context, r request) (*http.Response, error) {
 	if !r.bearer {
 		return c.open(ctx, r, "", "")
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/registration"
 )
@@ -122,7 +121,76 @@ func (s *scripted) is(what, place string, ds int) {
 }
 
 // A name without a DS whose servers were changed without an answer, and whose owner then
+// wants ours again, waits for the caches before its DS is published.
+func TestChangeWithoutAnAnswerIsTakenBack(t *testing.T) {
+	s := openUnsigned(t)
+	s.failed(s.to("a", "SetNameservers", fate{lost: true}))
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // An owner who chooses others while a name settles, which the registry does not do, does not
+// end the wait for the caches.
+func TestFailedChangeDoesNotEndTheWait(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.must(s.to("home", ""))
+	s.wait(2 * time.Hour)
+	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
+	s.wait(100 * time.Hour)
+}
+
+// An owner who takes a return back that was done without an answer keeps the other servers.
+func TestReturnWithoutAnAnswerIsTakenBack(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(50 * time.Hour)
+	s.failed(s.to("home", "SetNameservers", fate{lost: true}))
+	s.must(s.to("a", ""))
+	s.wait(100 * time.Hour)
+	s.is("kept elsewhere", "a", 0)
+}
+
+// A move that is canceled when the registry may have changed the servers already is undone.
+func TestMoveIsCanceledWhenItIsDone(t *testing.T) {
+	s := openScripted(t)
+	s.must(s.to("a", ""))
+	s.script["SetNameservers"] = []fate{{lost: true}}
+	s.wait(25 * time.Hour)
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
+// The registry has changed the servers without an answer while the DS was published.
+func TestServersChangeWithoutAnAnswerWhileTheDSIsPublished(t *testing.T) {
+	s := openUnsigned(t)
+	s.script["SetDS"] = []fate{{before: func() { _ = s.to("a", "SetNameservers", fate{lost: true}) }}}
+	s.wait(100 * time.Hour)
+	s.is("elsewhere", "a", 0)
+}
+
+// The owner of a name without a DS moves while its DS has been published without an answer.
+func TestMoveAfterADSWithoutAnAnswer(t *testing.T) {
+	s := openUnsigned(t)
+	s.script["SetDS"] = []fate{{lost: true}}
+	s.failed(s.advance("publish the DS"))
+	s.must(s.to("a", ""))
+	s.wait(100 * time.Hour)
+	s.is("elsewhere", "a", 0)
+}
+
+// An owner who removes a foreign DS, and returns, waits until no cache has that DS.
+func TestReturnAfterTheDSWasRemoved(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.put())
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // Who cancels a return gets the foreign DS back.
 func TestCanceledReturnKeepsTheDS(t *testing.T) {
 	s := openScripted(t)
@@ -136,28 +204,45 @@ func TestCanceledReturnKeepsTheDS(t *testing.T) {
 }
 
 // A name that came back without an answer, and was handed over before that was noticed, waits
-// replaceKey has the key replaced, up to the end of the last wait.
-func (s *scripted) replaceKey() {
-	s.t.Helper()
-	if _, err := s.zones.RequestKeyRolls(s.t.Context(), ""); err != nil {
-		s.t.Fatal(err)
-	}
-	s.wait(3 * time.Hour)
-	roll, err := s.zones.KeyRoll(s.t.Context(), signedName)
-	s.must(err)
-	s.wait(roll.EffectiveAt.Sub(s.now) - time.Second)
-	s.now = roll.EffectiveAt
+// for the caches.
+func TestHandOverDuringAReturn(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("home", ""))
+	s.wait(24*time.Hour + 55*time.Minute)
+	s.script["SetNameservers"] = []fate{{lost: true}}
+	s.wait(5 * time.Minute)
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
 }
 
-// rolled fails unless the roll has ended.
-func (s *scripted) rolled(want bool) {
-	s.t.Helper()
-	if _, err := s.zones.KeyRoll(s.t.Context(), signedName); want != (deed.CodeOf(err) == deed.CodeNotFound) {
-		s.t.Errorf("the roll has ended: got %v, want %t", err, want)
+// What the registry has done without an answer is in our record soon.
+func TestRecordFollowsAChangeWithoutAnAnswer(t *testing.T) {
+	for title, c := range map[string]struct {
+		method string
+		fate   fate
+	}{"lost": {"SetDS", fate{lost: true}}, "crash": {"SetDS", fate{dies: true}}} {
+		t.Run(title, func(t *testing.T) {
+			s := openScripted(t)
+			s.failed(s.to("a", c.method, c.fate))
+			s.wait(2 * time.Minute)
+			s.is("withdrawn", "home", 0)
+		})
 	}
 }
 
-// A roll that finds the DS of the old key at its end replaces it without an answer, and waits
+// A DS that an owner sets while the name returns does not stay.
+func TestDSIsSetDuringAReturn(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(50 * time.Hour)
+	s.script["SetDS"] = []fate{{before: func() { s.must(s.to("home", "")) }}}
+	_ = s.put(foreignDS) // it may be refused
+	s.wait(150 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // Of two calls at once, the one that names the servers of the record does not undo the other
 // without a wait.
 func TestServersAreSetTwiceAtOnce(t *testing.T) {

@@ -118,10 +118,10 @@ func openMoneyToRead(ctx context.Context, c *Config, db *sqldb.DB) (*money, erro
 		return nil, err
 	}
 	keys := wallets{payTo: treasury, gas: readOnlySigner(gas), refund: readOnlySigner(refund)}
-	return openMoneyWith(ctx, c, db, &chainBackend{Client: chain.Dial(rpc)}, moneyParts{keys, clocks{time.Now, time.Now}})
+	return keys.openMoney(ctx, c, db, &chainBackend{Client: chain.Dial(rpc)}, clocks{time.Now, time.Now})
 }
 
-// A readOnlySigner is a wallet that only its address is known of.
+// A readOnlySigner is a wallet of which only the address is known.
 type readOnlySigner deed.Wallet
 
 var errReadOnly = errors.New("an audit signs nothing")

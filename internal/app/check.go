@@ -13,8 +13,8 @@ import (
 
 // Check returns the warnings of Validate, and the error that Open would return, as far as
 // that can be known without starting: it opens no database and no listener and connects
-// to nobody. It calls what Open calls to read files and values, and creates nothing but
-// empty folders, to see whether it can, which it removes.
+// to nobody. It calls what Open calls to read files and values. To see whether folders can
+// be written, it creates an empty folder in each and removes it; it creates nothing else.
 func (c *Config) Check() ([]string, error) {
 	warnings, err := c.Validate()
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Config) Check() ([]string, error) {
 	return warnings, nil
 }
 
-// checkValues opens what needs no connection.
+// checkValues parses and opens what needs no connection.
 func (c *Config) checkValues() error {
 	if _, err := c.Prices(); err != nil {
 		return err

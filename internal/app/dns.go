@@ -93,13 +93,13 @@ func (d *dnsBackend) load(ctx context.Context, path string, log *slog.Logger) er
 	}
 	loaded, err := d.follower.Load(ctx)
 	if loaded.Snapshot != nil && !errors.Is(loaded.Snapshot, fs.ErrNotExist) {
-		log.Warn("the zone snapshot could not be used; the zones were read from the database", "error", loaded.Snapshot)
+		log.Warn("the zone snapshot could not be used: the zones were read from the database", "err", loaded.Snapshot)
 	}
 	if loaded.Failed > 0 {
-		log.Error("zones cannot be served", "zones", loaded.Failed, "error", loaded.FirstBad)
+		log.Error("zones cannot be served", "zones", loaded.Failed, "err", loaded.FirstBad)
 	}
 	if err == nil && len(d.follower.Publishers) > 0 {
-		log.Info("zones loaded", "zones", loaded.Zones, "from_snapshot", loaded.Restored)
+		log.Info("zones loaded", "zones", loaded.Zones, "fromSnapshot", loaded.Restored)
 	}
 	return err
 }

@@ -84,25 +84,18 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	if err != nil {
 		return nil, err
 	}
-	return openMoneyWith(ctx, c, db, b, moneyParts{keys, now})
+	return keys.openMoney(ctx, c, db, b, now)
 }
 
-// moneyParts is what openMoneyWith needs in addition.
-type moneyParts struct {
-	keys wallets
-	now  clocks
-}
-
-// openMoneyWith opens the settler and the payment service with these wallets.
-func openMoneyWith(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, with moneyParts) (*money, error) {
-	keys, now := with.keys, with.now
+// openMoney opens the settler and the payment service with these wallets.
+func (w wallets) openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, now clocks) (*money, error) {
 	net, err := paymentNetwork(c, b.sandbox != nil)
 	if err != nil {
 		return nil, err
 	}
 	settler, err := chain.Open(ctx, chain.Config{
 		Client: b.Client, Store: sqldb.Settlements{DB: db, ChainID: net.ChainID}, Now: now.chain, Network: net,
-		PayTo: common.HexToAddress(string(keys.payTo)), GasSigner: keys.gas, RefundSigner: keys.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
+		PayTo: common.HexToAddress(string(w.payTo)), GasSigner: w.gas, RefundSigner: w.refund, SafeDepth: c.SafeDepth, Step: c.Hooks.Step, Log: c.logger(),
 	})
 	if err != nil && b.sandbox == nil {
 		return nil, fmt.Errorf("chain.rpc_url: open the settlement: %w", err)
@@ -113,20 +106,20 @@ func openMoneyWith(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend
 	terms := c.Payments
 	terms.ChainID, terms.Asset, terms.First = net.ChainID, net.Token.Address, c.ChainFirst
 	rows := sqldb.Payments{DB: db, ChainID: net.ChainID, Asset: net.Token.Address, Now: now.payments}
-	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor, Signers: keys.remote.failure}
+	reserve := &fulfil.Reserve{Wallets: settler, MinUSDC: c.RefundFloor, Signers: w.remote.failure}
 	reverts := &fulfil.RevertLimit{Store: rows, Max: terms.MaxReverts, Now: now.payments}
 	return &money{
 		settler: settler,
-		signers: keys.remote,
+		signers: w.remote,
 		reserve: reserve,
 		reverts: reverts,
 		payments: &fulfil.Service{
 			Store: rows, Books: rows, Queue: rows, Watch: rows, Now: now.payments, Reserve: reserve, Reverts: reverts, Terms: terms, Step: c.Hooks.Step,
 			Verifier: settler, Settler: settler, Refunder: settler, Watcher: settler,
 		},
-		terms: httpapi.NewPaymentTerms(net, keys.payTo),
+		terms: httpapi.NewPaymentTerms(net, w.payTo),
 		asset: net.Asset(),
-		payTo: keys.payTo,
+		payTo: w.payTo,
 	}, nil
 }
 

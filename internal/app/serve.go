@@ -53,18 +53,6 @@ func (a *App) OperatorsURL() string {
 	return a.operators.url()
 }
 
-// Redirects returns where hosts with a FORWARD record are answered over HTTP and HTTPS;
-// "" if it is off.
-func (a *App) Redirects() (http, https string) {
-	if a.redirects.http != nil {
-		http = a.redirects.http.addr()
-	}
-	if a.redirects.https != nil {
-		https = a.redirects.https.addr()
-	}
-	return http, https
-}
-
 // DNS returns the address of the name server; "" if it is off.
 func (a *App) DNS() string {
 	if a.dns.server == nil {

@@ -72,7 +72,7 @@ func TestStartFromSnapshot(t *testing.T) {
 					t.Errorf("%s is not served", domain)
 				}
 			}
-			if want := fmt.Sprintf("zones=2 from_snapshot=%d", run.restored); !strings.Contains(logged.String(), want) {
+			if want := fmt.Sprintf("zones=2 fromSnapshot=%d", run.restored); !strings.Contains(logged.String(), want) {
 				t.Errorf("want %s in %s", want, logged.String())
 			}
 			if strings.Contains(logged.String(), "could not be used") != run.warned {

@@ -21,7 +21,7 @@ func (a *App) newWebhooks(base *url.URL) *webhook.Service {
 	}
 	a.Webhooks = &webhook.Dispatcher{
 		Queue: store, Sender: countingSender{hook.New(c), a.metrics.WebhookSent}, Source: base.JoinPath("account", "events").String(), Now: a.now,
-		OnError: func(err error) { a.log.Error("webhooks", "err", err) },
+		OnError: func(err error) { a.log.Error("cannot deliver webhooks", "err", err) },
 	}
 	return &webhook.Service{Store: store, Deliveries: store, AllowLocal: a.config.WebhooksAllowLocal, Now: a.now}
 }

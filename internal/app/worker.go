@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,20 @@ type backgroundWorker struct {
 func (a *App) startWorker() *backgroundWorker {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &backgroundWorker{cancel, make(chan struct{})}
-	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Tasks: []worker.Task{
+	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Tasks: a.tasks(), Rows: a.rows()}
+	go func() {
+		defer close(w.done)
+		var wg sync.WaitGroup
+		wg.Go(func() { loop.Run(ctx) })
+		wg.Go(func() { a.dns.listen(ctx, a.DB, a.log) })
+		wg.Wait()
+	}()
+	return w
+}
+
+// tasks returns what a node does periodically.
+func (a *App) tasks() []worker.Task {
+	all := []worker.Task{
 		{Name: "clock", Interval: 5 * time.Second, Run: a.clock.Sync},
 		{Name: "stop switches", Interval: switchInterval, Run: a.readSwitches},
 		{Name: "overview", Interval: overviewInterval, Run: a.readOverview},
@@ -37,33 +51,29 @@ func (a *App) startWorker() *backgroundWorker {
 		{Name: "zone snapshot", Interval: time.Minute, Run: a.dns.saveSnapshot(a.log)},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
 		{Name: "garbage collection", Interval: collectInterval, Run: newCollectPacer().adjust},
-	}}
+	}
 	if a.API != nil {
 		// Also when no load balancer asks, so that logs and metrics say what is down.
-		loop.Tasks = append(loop.Tasks, worker.Task{Name: "health", Interval: healthInterval, Run: func(ctx context.Context) error {
+		all = append(all, worker.Task{Name: "health", Interval: healthInterval, Run: func(ctx context.Context) error {
 			a.API.Health.Report(ctx)
 			return nil
 		}})
 	}
 	if a.Webhooks != nil {
-		loop.Tasks = append(loop.Tasks, a.webhookTasks()...)
+		all = append(all, a.webhookTasks()...)
 	}
 	if a.money != nil {
-		loop.Rows = a.money.rows()
-		loop.Tasks = append(loop.Tasks, a.moneyTasks()...)
+		all = append(all, a.moneyTasks()...)
 	}
-	loop.Rows = append(loop.Rows, a.nameRows()...)
-	loop.Rows = append(loop.Rows, a.zoneRows()...)
-	loop.Rows = append(loop.Rows, a.mandateRows()...)
-	loop.Rows = append(loop.Rows, a.emailRows()...)
-	go func() {
-		defer close(w.done)
-		var wg sync.WaitGroup
-		wg.Go(func() { loop.Run(ctx) })
-		wg.Go(func() { a.dns.listen(ctx, a.DB, a.log) })
-		wg.Wait()
-	}()
-	return w
+	return all
+}
+
+// rows returns the kinds of row that a node advances.
+func (a *App) rows() (all []worker.Rows) {
+	if a.money != nil {
+		all = a.money.rows()
+	}
+	return slices.Concat(all, a.nameRows(), a.zoneRows(), a.mandateRows(), a.emailRows())
 }
 
 func (w *backgroundWorker) stop() {

@@ -98,9 +98,11 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 			return
 		}
 		if err := d.follower.HandleNotification(ctx, origin); err != nil && ctx.Err() == nil {
-			log.Warn("publish what another node changed", "zone", origin, "error", err)
+			log.Warn("cannot publish what another node changed: the next poll tries again", "zone", origin, "err", err)
 		}
-	}, func(err error) { log.Warn("hear what other nodes change", "error", err) })
+	}, func(err error) {
+		log.Warn("cannot get the notifications of other nodes: their changes are polled meanwhile", "err", err)
+	})
 }
 
 // propagationChecker checks whether every name server serves the latest change of a zone.

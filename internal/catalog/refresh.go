@@ -247,7 +247,7 @@ func (r *Refresher) failed(backend string, err error) {
 		r.failing = map[string]string{}
 	}
 	if err != nil && r.failing[backend] == "" {
-		r.Log.Error("the prices of a registrar cannot be read: those that were read before remain", "registrar", backend, "error", text)
+		r.Log.Error("the prices of a registrar cannot be read: those that were read before remain", "registrar", backend, "err", text)
 	}
 	r.failing[backend] = text
 }

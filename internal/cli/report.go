@@ -82,18 +82,7 @@ func newReport(err error) report {
 		r.Hint = "check the address in --server or DEED_SERVER; `deed doctor` says what is wrong"
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
-		r.Title, r.Code, r.Details, r.Hint, r.RequestID, r.JobID, r.Refund = e.Title, e.Code, e.Details, clean(hint(e)), e.RequestID, e.JobID, e.Refund
-		r.DocURL = e.DocURL
-		if e.Code == "" {
-			r.Hint = "this answer is not from a Deed service, but from a proxy or another server: check --server or DEED_SERVER, or try again later"
-		}
-		if e.Message != "" && r.said == clean(e.Error()) {
-			r.Message = clean(e.Message)
-		}
-		if reason, over := overCap(e); over {
-			r.said = clean("--max-price: " + reason)
-			r.Hint = "give a higher --max-price (DEED_MAX_PRICE); nothing was paid"
-		}
+		r.addServiceError(e)
 	}
 	switch {
 	case isUnknown(err) && errors.Is(err, context.Canceled):
@@ -111,6 +100,22 @@ func newReport(err error) report {
 	}
 	r.said, r.Code = r.Message, ""
 	return r
+}
+
+// addServiceError adds what a service has said, if it was one.
+func (r *report) addServiceError(e *client.Error) {
+	r.Title, r.Code, r.Details, r.Hint, r.RequestID, r.JobID, r.Refund = e.Title, e.Code, e.Details, clean(hint(e)), e.RequestID, e.JobID, e.Refund
+	r.DocURL = e.DocURL
+	if e.Code == "" {
+		r.Hint = "this answer is not from a Deed service, but from a proxy or another server: check --server or DEED_SERVER, or try again later"
+	}
+	if e.Message != "" && r.said == clean(e.Error()) {
+		r.Message = clean(e.Message)
+	}
+	if reason, over := overCap(e); over {
+		r.said = clean("--max-price: " + reason)
+		r.Hint = "give a higher --max-price (DEED_MAX_PRICE); nothing was paid"
+	}
 }
 
 // unreachable says which service cannot be reached, if that is the error. The words of the

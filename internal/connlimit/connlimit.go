@@ -9,6 +9,11 @@
 // What is closed is chosen and removed under one lock. ConnState asks under the same lock
 // when a request begins: either the connection is in use from then on, or it was removed
 // before and the request is not handled.
+//
+// The servers of DNS choose otherwise, and do it themselves. A query takes no time, so
+// package nameserver closes the connection that has waited longest for one. Package primary
+// knows who may ask, and closes the oldest connection on which nobody has proved to be a
+// secondary.
 package connlimit
 
 import (

@@ -59,22 +59,6 @@ func readNAPTR(f []field) (string, error) {
 	return out + " " + name, nil
 }
 
-// cutUnescaped splits s at every delimiter that is not escaped by a backslash.
-func cutUnescaped(s string, delimiter byte) []string {
-	var parts []string
-	begin := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case delimiter:
-			parts = append(parts, s[begin:i])
-			begin = i + 1
-		}
-	}
-	return append(parts, s[begin:])
-}
-
 func showNAPTR(rr dns.RR) string {
 	n := rr.(*dns.NAPTR)
 	return fmt.Sprintf("%d %d %s %s %s %s", n.Order, n.Preference,

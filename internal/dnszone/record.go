@@ -101,19 +101,27 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := r.checkPunycode(t); err != nil {
 		return Record{}, err
 	}
-	if err := r.checkLoads(t); err != nil {
+	if err := r.checkLoadable(t); err != nil {
 		return Record{}, err
 	}
-	if (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == absolute(r.Host, zone) {
-		return Record{}, deed.Invalid("value", "%s is the host itself: the record names another one", deed.Quoted(r.Value))
-	}
-	if r.Type == TypeForward && r.redirectHost() == absolute(r.Host, zone) {
-		return Record{}, deed.Invalid("value", "%s is at the host itself: visitors would be redirected for ever", deed.Quoted(r.Value))
-	}
-	if name := absolute(r.Host, zone); r.Type == "DNAME" && (r.Value == name || strings.HasSuffix(r.Value, "."+name)) {
-		return Record{}, deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
+	if err := r.checkTarget(zone); err != nil {
+		return Record{}, err
 	}
 	return r, nil
+}
+
+// checkTarget refuses a record that leads back to its own host.
+func (r Record) checkTarget(zone deed.Name) error {
+	host := absolute(r.Host, zone)
+	switch {
+	case (r.Type == "CNAME" || r.Type == TypeAlias) && r.Value == host:
+		return deed.Invalid("value", "%s is the host itself: the record names another one", deed.Quoted(r.Value))
+	case r.Type == TypeForward && r.redirectHost() == host:
+		return deed.Invalid("value", "%s is at the host itself: visitors would be redirected for ever", deed.Quoted(r.Value))
+	case r.Type == "DNAME" && (r.Value == host || strings.HasSuffix(r.Value, "."+host)):
+		return deed.Invalid("value", "%s is at or below the host: a DNAME redirects to another part of the DNS", deed.Quoted(r.Value))
+	}
+	return nil
 }
 
 // checkPlace refuses types at hosts where they are not allowed.

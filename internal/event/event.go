@@ -84,7 +84,7 @@ const (
 	DomainHandedOver    Type = "domain.handed_over"
 	DomainDSWithdrawn   Type = "domain.ds_withdrawn"
 	DomainDelegated     Type = "domain.delegated"
-	DomainNotDelegated  Type = "domain.delegation_refused"
+	DomainMoveRefused   Type = "domain.delegation_refused"
 	DomainKeyIntroduced Type = "domain.key_introduced"
 	DomainKeyReplaced   Type = "domain.key_replaced"
 	DomainCorrected     Type = "domain.corrected_by_registry"
@@ -120,7 +120,7 @@ var domainTypes = map[lifecycle.EventType]Type{
 	lifecycle.EventHandedOver:    DomainHandedOver,
 	lifecycle.EventDSWithdrawn:   DomainDSWithdrawn,
 	lifecycle.EventDelegated:     DomainDelegated,
-	lifecycle.EventNotDelegated:  DomainNotDelegated,
+	lifecycle.EventMoveRefused:   DomainMoveRefused,
 	lifecycle.EventKeyIntroduced: DomainKeyIntroduced,
 	lifecycle.EventKeyReplaced:   DomainKeyReplaced,
 	lifecycle.EventCorrected:     DomainCorrected,
@@ -145,7 +145,7 @@ var daysLeft = map[lifecycle.EventType]int{
 func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
 	switch e.Type {
-	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventNotDelegated, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
+	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventMoveRefused, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
 		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed,
 		lifecycle.EventVerification, lifecycle.EventVerified, lifecycle.EventRegistrantSent, lifecycle.EventRegistrantRefused: // not about an expiry
 	default:

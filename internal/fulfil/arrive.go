@@ -9,10 +9,10 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// The waiting of a request for another one with the same payment.
+// A request waits for an earlier one with the same payment.
 const (
-	sameInterval = 50 * time.Millisecond // until it is looked up whether that has stored the payment, doubled each time
-	sameWait     = 10 * time.Second      // at most
+	firstArrivalPoll = 50 * time.Millisecond // until it looks whether that has stored the payment; doubled each time
+	arrivalTimeout   = 10 * time.Second
 )
 
 // Arrive is Known for a request that is counted against a limit unless its payment is
@@ -23,10 +23,10 @@ func (s *Service) Arrive(ctx context.Context, a *settle.Authorization) (known Kn
 	if a == nil {
 		return New, func() {}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sameWait)
+	ctx, cancel := context.WithTimeout(ctx, arrivalTimeout)
 	defer cancel()
 	key := s.id(a) + " " + order.Payment{Auth: *a}.SignatureKey()
-	for interval := sameInterval; ; interval *= 2 {
+	for interval := firstArrivalPoll; ; interval *= 2 {
 		end, other := s.arriving.begin(key)
 		known, err = s.Known(ctx, a)
 		switch {

@@ -157,14 +157,18 @@ func (c *checkout) joinOpen(ctx context.Context, want order.Purchase, none error
 
 // admitted fails when operators do not let this wallet buy, or nobody.
 func (c *checkout) admitted(ctx context.Context) error {
-	if c.s.Admit == nil {
-		return nil
-	}
 	payer := c.signedIn
 	if c.auth != nil {
 		payer = c.auth.Payer
 	}
-	return c.s.Admit(ctx, payer)
+	return c.s.admitted(ctx, payer)
+}
+
+func (s *Service) admitted(ctx context.Context, payer deed.Wallet) error {
+	if s.Admit == nil {
+		return nil
+	}
+	return s.Admit(ctx, payer)
 }
 
 // wrongAmount returns the error for an authorization of another amount than the price.

@@ -68,10 +68,8 @@ func (c *mandateCheckout) Resume(ctx context.Context, _ order.Purchase) (order.P
 // Collect implements order.Checkout. The price of today is stored with the payment: the
 // change is computed from it when the renewal is delivered.
 func (c *mandateCheckout) Collect(ctx context.Context, q order.Quote, want order.Purchase) (order.Payment, error) {
-	if c.s.Admit != nil {
-		if err := c.s.Admit(ctx, c.m.Owner); err != nil {
-			return order.Payment{}, err
-		}
+	if err := c.s.admitted(ctx, c.m.Owner); err != nil {
+		return order.Payment{}, err
 	}
 	if err := c.s.Reserve.Enough(); err != nil {
 		return order.Payment{}, err

@@ -77,7 +77,8 @@ const (
 	stallAfter = time.Minute // without progress for so long, a payment is reported to operators
 )
 
-// Service sells, settles and refunds. Fill every field but Reserve, Reverts, Admit, Restoring, Pause and Step.
+// Service sells, settles and refunds. Fill every field but Reserve, Reverts, Admit,
+// Restoring, Pause and Step.
 type Service struct {
 	Jobs     JobStore
 	JobQueue JobQueue
@@ -114,24 +115,6 @@ type Service struct {
 
 	working  working
 	arriving arriving
-}
-
-// Terms are the network, the token and the limits of payments.
-type Terms struct {
-	ChainID uint64
-	Asset   deed.Wallet // the token
-	First   uint64      // first block to read; earlier transfers to the treasury are ignored
-
-	MaxOpen      int           // maximum of unsettled payments per wallet
-	MaxReverts   int           // of all wallets within a day; then new contract wallets are refused
-	ReleaseAfter time.Duration // how long a payment may be stuck before it is released
-	ClaimWindow  time.Duration // how long a transfer without a request can be claimed
-	Dust         deed.USDC     // smaller transfers are not refunded automatically
-}
-
-// DefaultTerms are the terms that an operator need not set.
-func DefaultTerms() Terms {
-	return Terms{MaxOpen: 5, MaxReverts: 100, ReleaseAfter: time.Minute, ClaimWindow: 5 * time.Minute, Dust: 5 * deed.Cent}
 }
 
 // Advance moves the payment as far as possible and returns the result. It is
@@ -269,7 +252,8 @@ func (s *Service) record(ctx context.Context, p order.Payment, to order.PaymentS
 	return s.Store.MovePayment(context.WithoutCancel(ctx), p, to, txHash)
 }
 
-// later leaves the payment to the worker with exponential backoff, and returns order.Pending.
+// later leaves the payment to the worker with exponential backoff, and returns
+// order.Pending.
 func (s *Service) later(ctx context.Context, p order.Payment, cause error, stuck bool) error {
 	wait := min(firstRetry<<min(p.Tries, 10), maxRetry)
 	d := order.Delay{Until: s.Now().Add(wait), Stuck: stuck, Cause: order.WaitingFor(cause)}

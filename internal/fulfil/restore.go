@@ -61,9 +61,7 @@ func recordUndone(ctx context.Context, finder settle.RefundFinder, rows RestoreS
 	if p.Purchase.Kind != order.PurchaseRegistration {
 		return false, nil
 	}
-	undo := p
-	undo.Part.Label = order.RefundUndo
-	amount, err := finder.RefundedAmount(ctx, undo.Refund())
+	amount, err := finder.RefundedAmount(ctx, p.RefundOf(order.RefundUndo))
 	if err != nil || amount == 0 {
 		return false, err
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -181,34 +182,41 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 	if in.File, err = readBody(w, r, maxZoneFile); err != nil {
 		return unread(err)
 	}
-	if dryRun {
-		change, z, err := s.Zones.PlanImport(r.Context(), in)
+	plan := func(ctx context.Context) (dnszone.Change, dnszone.Zone, error) { return s.Zones.PlanImport(ctx, in) }
+	return s.sellPlan(w, r, c, plannedChange{plan, in.Request(), dryRun})
+}
+
+// A plannedChange is a change that follows from the zone as it is: an import or a rollback.
+type plannedChange struct {
+	plan    func(ctx context.Context) (dnszone.Change, dnszone.Zone, error)
+	request order.Request
+	dryRun  bool
+}
+
+// sellPlan sells a planned change, or shows it. One that leaves the zone as it is is free.
+func (s *Server) sellPlan(w http.ResponseWriter, r *http.Request, c dnsCall, p plannedChange) error {
+	if p.dryRun || c.pay.auth == nil && c.pay.err == nil {
+		change, z, err := p.plan(r.Context())
+		switch {
+		case err != nil:
+			return err
+		case p.dryRun:
+			return s.replyPlan(w, z, change)
+		case change.Count() == 0:
+			s.reply(w, http.StatusOK, s.changed(z, z, change, false))
+			return nil
+		}
+	}
+	out, err := s.Payments.Buy(r.Context(), p.request, s.checkout(c.pay))
+	if errors.Is(err, zone.ErrUnchanged) { // because of somebody else's change meanwhile
+		change, z, err := p.plan(r.Context())
 		if err != nil {
 			return err
 		}
-		return s.replyPlan(w, z, change)
-	}
-	if c.pay.auth == nil && c.pay.err == nil {
-		// An import without changes is free.
-		if change, z, err := s.Zones.PlanImport(r.Context(), in); err != nil || change.Count() == 0 {
-			return s.replyUnchanged(w, z, change, err)
-		}
-	}
-	out, err := s.Payments.Buy(r.Context(), in.Request(), s.checkout(c.pay))
-	if errors.Is(err, zone.ErrUnchanged) { // by somebody else's change meanwhile
-		change, z, err := s.Zones.PlanImport(r.Context(), in)
-		return s.replyUnchanged(w, z, change, err)
+		s.reply(w, http.StatusOK, s.changed(z, z, change, false))
+		return nil
 	}
 	return s.replyChanged(w, r, c, out, err)
-}
-
-// replyUnchanged sends the result of a change that leaves the zone as it is.
-func (s *Server) replyUnchanged(w http.ResponseWriter, z dnszone.Zone, c dnszone.Change, err error) error {
-	if err != nil {
-		return err
-	}
-	s.reply(w, http.StatusOK, s.changed(z, z, c, false))
-	return nil
 }
 
 // choice reports whether a parameter has the second of its two values; the first is the
@@ -250,23 +258,10 @@ func (s *Server) rollBack(w http.ResponseWriter, r *http.Request, c dnsCall) err
 	if err != nil {
 		return err
 	}
-	if dryRun || c.pay.auth == nil && c.pay.err == nil {
-		change, z, err := s.Zones.PlanRollback(r.Context(), back)
-		switch {
-		case err != nil:
-			return err
-		case dryRun:
-			return s.replyPlan(w, z, change)
-		case change.Count() == 0:
-			return s.replyUnchanged(w, z, change, nil)
-		}
+	plan := func(ctx context.Context) (dnszone.Change, dnszone.Zone, error) {
+		return s.Zones.PlanRollback(ctx, back)
 	}
-	out, err := s.Payments.Buy(r.Context(), back.Request(), s.checkout(c.pay))
-	if errors.Is(err, zone.ErrUnchanged) {
-		change, z, err := s.Zones.PlanRollback(r.Context(), back)
-		return s.replyUnchanged(w, z, change, err)
-	}
-	return s.replyChanged(w, r, c, out, err)
+	return s.sellPlan(w, r, c, plannedChange{plan, back.Request(), dryRun})
 }
 
 func (s *Server) propagation(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {

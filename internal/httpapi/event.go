@@ -24,23 +24,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, who deed.Wallet)
 		return err
 	}
 	if wantsEvents(r) {
-		if id := r.Header.Get("Last-Event-ID"); id != "" {
-			if after, err = cursor("Last-Event-ID", id); err != nil {
-				return err
-			}
-		}
-		token, err := bearer(r)
-		if err != nil {
-			return err
-		}
-		return s.stream(w, r, func(ctx context.Context, send func(text string) error) {
-			s.followEvents(ctx, who, after, func(text string) error {
-				if _, err := s.SignIn.Authenticate(ctx, token); err != nil {
-					return err // the session was ended, or the token has expired
-				}
-				return send(text)
-			})
-		})
+		return s.streamEvents(w, r, who, after)
 	}
 	limit, _, err := page(q)
 	if err != nil {
@@ -56,6 +40,29 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, who deed.Wallet)
 	}
 	s.reply(w, http.StatusOK, out)
 	return nil
+}
+
+// streamEvents streams the events after the cursor, or after the one that a client which
+// reconnects has seen. It ends with the session.
+func (s *Server) streamEvents(w http.ResponseWriter, r *http.Request, who deed.Wallet, after int64) error {
+	if id := r.Header.Get("Last-Event-ID"); id != "" {
+		var err error
+		if after, err = cursor("Last-Event-ID", id); err != nil {
+			return err
+		}
+	}
+	token, err := bearer(r)
+	if err != nil {
+		return err
+	}
+	return s.stream(w, r, func(ctx context.Context, send func(text string) error) {
+		s.followEvents(ctx, who, after, func(text string) error {
+			if _, err := s.SignIn.Authenticate(ctx, token); err != nil {
+				return err // the session was ended, or the token has expired
+			}
+			return send(text)
+		})
+	})
 }
 
 // cursor parses the number of the last event that the caller has seen.

@@ -22,7 +22,8 @@ type params struct {
 	} `json:"items"`
 }
 
-func TestCheck(t *testing.T) {
+// Each mistake is named with its code, the ID of the message, the field, and what to send.
+func TestMistakesAreNamed(t *testing.T) {
 	methods := map[string]jsonrpc.Method{
 		"need": {Params: reflect.TypeFor[params](), Rule: func(p any) (string, string) {
 			if p.(*params).Name == "bad" {

@@ -40,7 +40,7 @@ const (
 	EventHandedOver    EventType = "handed_over"
 	EventDSWithdrawn   EventType = "ds_withdrawn"
 	EventDelegated     EventType = "delegated"
-	EventNotDelegated  EventType = "delegation_refused"
+	EventMoveRefused   EventType = "delegation_refused"
 	EventKeyIntroduced EventType = "key_introduced"
 	EventKeyReplaced   EventType = "key_replaced"
 	EventCorrected     EventType = "corrected_by_registry"

@@ -62,8 +62,8 @@ type Found struct {
 	Internal     string // internal id of the payment
 }
 
-// A Moment is an entry of a timeline.
-type Moment struct {
+// An Entry of a timeline says what happened to an order, and when.
+type Entry struct {
 	At   time.Time
 	What string
 }
@@ -74,7 +74,7 @@ type Finder interface {
 	Find(ctx context.Context, query string, limit int) ([]Found, error)
 
 	// Timeline returns what happened to the payment, oldest first.
-	Timeline(ctx context.Context, f Found) ([]Moment, error)
+	Timeline(ctx context.Context, f Found) ([]Entry, error)
 }
 
 // Log stores acts.
@@ -143,13 +143,13 @@ func (s *Service) Find(ctx context.Context, query string) ([]Found, error) {
 }
 
 // Timeline returns one order and what happened to it.
-func (s *Service) Timeline(ctx context.Context, query string) (Found, []Moment, error) {
+func (s *Service) Timeline(ctx context.Context, query string) (Found, []Entry, error) {
 	f, err := s.one(ctx, query)
 	if err != nil {
 		return f, nil, err
 	}
-	moments, err := s.Finder.Timeline(ctx, f)
-	return f, moments, err
+	entries, err := s.Finder.Timeline(ctx, f)
+	return f, entries, err
 }
 
 // one returns the only order that a query is about.

@@ -32,8 +32,8 @@ func (r *records) Find(_ context.Context, query string, _ int) ([]operator.Found
 	return r.found, nil
 }
 
-func (r *records) Timeline(context.Context, operator.Found) ([]operator.Moment, error) {
-	return []operator.Moment{{What: "settled"}}, nil
+func (r *records) Timeline(context.Context, operator.Found) ([]operator.Entry, error) {
+	return []operator.Entry{{What: "settled"}}, nil
 }
 
 func (r *records) Record(_ context.Context, a operator.Action) error {
@@ -269,7 +269,7 @@ func TestQueries(t *testing.T) {
 		t.Errorf("two found: got %v", err)
 	}
 	r.found = r.found[:1]
-	if _, moments, err := s.Timeline(t.Context(), "name.com"); err != nil || len(moments) != 1 {
-		t.Errorf("one found: got %v, %v", moments, err)
+	if _, entries, err := s.Timeline(t.Context(), "name.com"); err != nil || len(entries) != 1 {
+		t.Errorf("one found: got %v, %v", entries, err)
 	}
 }

@@ -160,11 +160,11 @@ func (s *Server) do(ctx context.Context, in Request) ([]string, error) {
 		}
 		return foundLines(found), err
 	case in.Action == "timeline" && len(in.Args) == 1:
-		f, moments, err := s.Operator.Timeline(ctx, in.Args[0])
+		f, entries, err := s.Operator.Timeline(ctx, in.Args[0])
 		if err != nil {
 			return nil, err
 		}
-		return append(foundLines([]operator.Found{f}), momentLines(moments)...), nil
+		return append(foundLines([]operator.Found{f}), timelineLines(entries)...), nil
 	case in.Action == "actions":
 		all, err := s.Operator.Actions(ctx)
 		return actionLines(all), err
@@ -184,7 +184,7 @@ func foundLines(all []operator.Found) []string {
 	return lines
 }
 
-func momentLines(all []operator.Moment) (lines []string) {
+func timelineLines(all []operator.Entry) (lines []string) {
 	for _, m := range all {
 		lines = append(lines, stamp(m.At)+"\t"+m.What)
 	}

@@ -27,8 +27,8 @@ func (found) Find(_ context.Context, query string, _ int) ([]operator.Found, err
 	return []operator.Found{{PaymentID: "pay_1", Domain: "a.com", Cause: "\xff"}}, nil
 }
 
-func (found) Timeline(context.Context, operator.Found) ([]operator.Moment, error) {
-	return []operator.Moment{{What: "the registry said \xff"}}, nil
+func (found) Timeline(context.Context, operator.Found) ([]operator.Entry, error) {
+	return []operator.Entry{{What: "the registry said \xff"}}, nil
 }
 
 func newServer() *operatorapi.Server {

@@ -38,13 +38,13 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"st
 func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	p, err := s.Overview(r.Context())
 	if err != nil {
-		s.Log.Error("operators' page", "err", err)
+		s.Log.Error("cannot show the page of operators", "err", err)
 		http.Error(w, "the database cannot be read: the log says why", http.StatusServiceUnavailable)
 		return
 	}
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
-		s.Log.Error("operators' page", "err", err)
+		s.Log.Error("cannot show the page of operators", "err", err)
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
 	}

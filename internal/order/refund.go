@@ -41,3 +41,10 @@ func (p Payment) Refund() settle.Refund {
 	}
 	return r
 }
+
+// RefundOf returns the refund of a part, to find it on the chain: its amount need not be
+// known.
+func (p Payment) RefundOf(part RefundLabel) settle.Refund {
+	p.Part.Label = part
+	return p.Refund()
+}

@@ -180,7 +180,7 @@ func (c *Certificates) clean(ctx context.Context, files *storage, log *zap.Logge
 			Logger: log, Interval: cleanInterval / 2, ExpiredCerts: true, ExpiredCertGracePeriod: keptExpired,
 		})
 		if err != nil && ctx.Err() == nil {
-			c.Log.Warn("delete expired certificates", "error", err)
+			c.Log.Warn("cannot delete expired certificates", "err", err)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (i limitedIssuer) Issue(ctx context.Context, csr *x509.CertificateRequest) 
 	issued, err := i.ACMEIssuer.Issue(ctx, csr)
 	if err != nil {
 		i.c.rest(host)
-		i.c.Log.Warn("order a certificate", "host", host, "error", err)
+		i.c.Log.Warn("cannot get a certificate", "host", host, "err", err)
 		return nil, certmagic.ErrNoRetry{Err: err}
 	}
 	i.c.Log.Info("certificate issued", "host", host)

@@ -48,7 +48,7 @@ func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this host has no FORWARD record", http.StatusNotFound)
 		return
 	case err != nil:
-		h.Log.Warn("read a FORWARD record", "error", err)
+		h.Log.Warn("cannot read a FORWARD record", "err", err)
 		w.Header().Set("Retry-After", "5")
 		http.Error(w, "try again later", http.StatusServiceUnavailable)
 		return

@@ -37,21 +37,21 @@ func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, c 
 	case pending != nil:
 		return deed.Invalid("ds", "the name servers of %s change at %s: set the DS after that", name, pending.EffectiveAt.Format(time.RFC3339))
 	}
-	if err := s.checkAsked(r, c); err != nil {
+	if err := s.checkForgotten(r, c); err != nil {
 		return err
 	}
 	return s.publishDS(ctx, r, c.DS)
 }
 
-// checkAsked fails when resolvers may still have our name servers in their caches, whose
+// checkForgotten fails when resolvers may still have our name servers in their caches, whose
 // answers do not match a DS of other keys. One that the name has already changes nothing.
-func (s *Service) checkAsked(r lifecycle.Registration, c DSChange) error {
-	free := r.OurServersUntil.Add(s.ParentTTL.NS)
-	if c.Force || len(c.DS) == 0 || r.OurServersUntil.IsZero() || !s.RegistryNow().Before(free) || dnssec.SameDS(c.DS, r.DS) {
+func (s *Service) checkForgotten(r lifecycle.Registration, c DSChange) error {
+	forgotten := r.OurServersUntil.Add(s.ParentTTL.NS)
+	if c.Force || len(c.DS) == 0 || r.OurServersUntil.IsZero() || !s.RegistryNow().Before(forgotten) || dnssec.SameDS(c.DS, r.DS) {
 		return nil
 	}
 	return deed.Invalid("ds", `resolvers may still ask our name servers for %s, which do not have this key, and find the name bogus: set the DS after %s, or use "force" to set it now`,
-		r.Name, free.UTC().Format(time.RFC3339))
+		r.Name, forgotten.UTC().Format(time.RFC3339))
 }
 
 // publishDS stores the DS, and sets it at the registry. It is stored first, so that a change

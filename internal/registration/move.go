@@ -17,11 +17,10 @@ type Moves interface {
 	// Move returns the move of a name, or CodeNotFound.
 	Move(ctx context.Context, name deed.Name) (lifecycle.Move, error)
 
-	// PutMove stores a move in place of an earlier one of the name, with an event
-	// unless that is "": with EventDSWithdrawn, resolvers may have a DS in their caches since
-	// then. With over, it does nothing if the name has another move than
-	// that by now.
-	PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error
+	// PutMove stores a move in place of an earlier one of the name, with an event unless
+	// that is "": EventDSWithdrawn also says that resolvers may have a DS in their caches
+	// until then. If replaced is not nil, it does nothing unless that is the name's move.
+	PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycle.Move, event lifecycle.EventType) error
 
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
 	EndMove(ctx context.Context, m lifecycle.Move, event lifecycle.EventType) error
@@ -97,7 +96,7 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return s.changeServers(ctx, r, d)
 	}
 	if pending != nil {
-		return s.redirect(ctx, r, d, *pending)
+		return s.replaceMove(ctx, r, d, *pending)
 	}
 	return s.move(ctx, r, d)
 }

@@ -53,7 +53,7 @@ func (s *Service) afterRefusal(m lifecycle.Move, first bool) MoveDelay {
 	now := s.RegistryNow()
 	d := MoveDelay{Until: now.Add(min(max(now.Sub(m.EffectiveAt), registryRetryDelay), maxRefusedInterval)), Refused: now}
 	if first {
-		d.Event = lifecycle.EventNotDelegated
+		d.Event = lifecycle.EventMoveRefused
 	}
 	return d
 }

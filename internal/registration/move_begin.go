@@ -19,12 +19,12 @@ func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegati
 	return s.beginMove(ctx, r, d, nil)
 }
 
-// redirect changes the name servers of a name that has a move.
-func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Delegation, pending lifecycle.Move) error {
+// replaceMove changes the name servers of a name that has a move.
+func (s *Service) replaceMove(ctx context.Context, r lifecycle.Registration, d Delegation, pending lifecycle.Move) error {
 	waits := pending.Step == lifecycle.MoveWithdrawing
 	sameHosts, sameGlue := lifecycle.SameServers(d.Hosts, r.Nameservers), d.Glue.String() == r.Glue.String()
 	again := lifecycle.SameServers(d.Hosts, pending.Hosts)
-	due, err := s.mayBeMade(ctx, pending)
+	made, err := s.mayBeMade(ctx, pending)
 	switch {
 	case err != nil:
 		return err
@@ -34,9 +34,9 @@ func (s *Service) redirect(ctx context.Context, r lifecycle.Registration, d Dele
 		return s.changeServers(ctx, r, d) // only their addresses change
 	case !waits:
 		return s.beginMove(ctx, r, d, &pending)
-	case sameHosts && sameGlue && !due:
+	case sameHosts && sameGlue && !made:
 		return s.undoMove(ctx, r, pending)
-	case sameHosts && !due:
+	case sameHosts && !made:
 		if err := s.Moves.EndMove(ctx, pending, ""); err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m life
 func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Delegation, earlier *lifecycle.Move) error {
 	if s.hasCachedDS(r) {
 		m, err := s.withdrawDS(ctx, r, d)
-		return s.notBegun(ctx, m, earlier, err)
+		return s.restoreEarlier(ctx, m, earlier, err)
 	}
 	m := s.newMove(r, d, 0)
 	if err := s.Moves.PutMove(ctx, m, nil, ""); err != nil {
@@ -92,11 +92,12 @@ func (s *Service) beginMove(ctx context.Context, r lifecycle.Registration, d Del
 	if err == nil {
 		err = s.executeMove(ctx, r, m)
 	}
-	return s.notBegun(ctx, m, earlier, err)
+	return s.restoreEarlier(ctx, m, earlier, err)
 }
 
-// notBegun has everything as it was, if the registry refuses the first step of a move.
-func (s *Service) notBegun(ctx context.Context, m lifecycle.Move, earlier *lifecycle.Move, err error) error {
+// restoreEarlier returns err. If the registry has refused the first step of a move, it ends
+// the move, and stores the earlier one again if there was one.
+func (s *Service) restoreEarlier(ctx context.Context, m lifecycle.Move, earlier *lifecycle.Move, err error) error {
 	switch {
 	case err == nil || !decided(err):
 		return err

@@ -78,18 +78,24 @@ type Recovered struct {
 
 // Finish decides on all lost payments: one that paid for an order that the registrar has
 // is recorded again with a job for that order, and the others are refunded, renewals that
-// are not done among them. A registration that was cancelled since the backup ends, and
-// what was refunded for it is recorded. An order that was refunded before the restore is not delivered,
-// even if the registrar has executed it since. A payment whose order may be at a registrar
-// that cannot find it is left undecided, unless it was refunded before, and so is one for
-// a renewal whose price is not clear. Until it is decided on, no node refunds it. Jobs
-// that were open in the backup continue from their last known attempt, or end when their
-// payment was refunded since; a renewal that is not done is cancelled, unless its job
-// knows of its order. With dryRun nothing is written. It is idempotent. Nodes may run on
-// the restored database: nothing is written about a payment or job that they have moved
-// since it was read, and for a payment that is an error. They refund unclaimed transfers
-// that are not parked before the call. The nodes that used the lost one must have stopped
-// order.QuietWindow ago, and none of our transactions may be pending.
+// are not done among them.
+//
+//   - A registration that was cancelled since the backup ends, and what was refunded for it
+//     is recorded.
+//   - An order that was refunded before the restore is not delivered, even if the registrar
+//     has executed it since.
+//   - A payment whose order may be at a registrar that cannot find it is left undecided,
+//     unless it was refunded before, and so is one for a renewal whose price is not clear.
+//     Until it is decided on, no node refunds it.
+//   - Jobs that were open in the backup continue from their last known attempt, or end when
+//     their payment was refunded since. A renewal that is not done is cancelled, unless its
+//     job knows of its order.
+//
+// With dryRun nothing is written. It is idempotent. Nodes may run on the restored database:
+// nothing is written about a payment or job that they have moved since it was read, and for
+// a payment that is an error. They refund unclaimed transfers that are not parked before the
+// call. The nodes that used the lost database must have stopped order.QuietWindow ago, and
+// none of our transactions may be pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	read := r.Payments.ParkLost
 	if dryRun {
@@ -126,7 +132,7 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 
 // decideByOrder decides on a lost payment by the order that it paid for.
 func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
-	placed, attempts, err := r.find(ctx, order.JobID(p.ID), dryRun)
+	o, placed, err := r.find(ctx, order.JobID(p.ID), dryRun)
 	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		var back bool
 		undecided := err.Error()
@@ -134,11 +140,11 @@ func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun boo
 			return Recovered{Payment: p, Undecided: undecided}, nil
 		}
 	}
-	if err == nil && placed.Kind == registrar.OrderRenew && !dryRun {
-		_, err = r.doneRenewal(ctx, placed)
+	if err == nil && o.Kind == registrar.OrderRenew && !dryRun {
+		_, err = r.doneRenewal(ctx, o)
 	}
 	back := false
-	if err == nil && placed.Name != "" {
+	if err == nil && o.Name != "" {
 		back, err = r.Chain.Refunded(ctx, p.Refund())
 	}
 	switch {
@@ -147,18 +153,18 @@ func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun boo
 	case back && dryRun:
 		return Recovered{Payment: p}, nil
 	case back:
-		p.Purchase = r.purchase(placed)
-		return Recovered{Payment: p}, r.failPlaced(ctx, p, order.Placed{Attempts: attempts, Backend: placed.Backend})
+		p.Purchase = r.purchase(o)
+		return Recovered{Payment: p}, r.failPlaced(ctx, p, placed)
 	}
-	found := Recovered{Payment: p, Order: placed}
-	if placed.Name != "" {
-		p.Purchase = r.purchase(placed)
+	found := Recovered{Payment: p, Order: o}
+	if o.Name != "" {
+		p.Purchase = r.purchase(o)
 		found.Undecided, err = r.setSource(ctx, &p)
 	}
 	switch {
 	case err != nil || found.Undecided != "" || dryRun:
-	case placed.Name != "":
-		err = r.claim(ctx, p, order.Placed{Attempts: attempts, Backend: placed.Backend})
+	case o.Name != "":
+		err = r.claim(ctx, p, placed)
 	default:
 		p, err = r.Payments.MovePayment(ctx, p, order.PaymentRefundDue, "")
 		err = unlessMoved(p, order.PaymentRefundDue, err)
@@ -213,10 +219,10 @@ func (r *Restore) endFormer(ctx context.Context, name deed.Name) (bool, error) {
 	return true, r.Names.EndRegistration(ctx, was, "transferred_out", []lifecycle.Event{left})
 }
 
-// find returns the order that a payment paid for, and its attempt. An order that
-// may still be executed counts: its job waits for the outcome. It fails with
+// find returns the last order that was placed for a job. An order that may still be
+// executed counts: its job waits for the outcome. It fails with
 // registrar.ErrOrdersNotSearchable when no order was found but there may be one.
-func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.Order, int, error) {
+func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.Order, order.Placed, error) {
 	var unknown error
 	for attempt := order.JobAttempts; attempt > 0; attempt-- {
 		reference := order.OrderReference(job, attempt)
@@ -228,17 +234,17 @@ func (r *Restore) find(ctx context.Context, job string, dryRun bool) (registrar.
 			unknown = err
 			continue
 		case err != nil:
-			return o, 0, err
+			return o, order.Placed{}, err
 		}
 		status, err := r.close(ctx, o, dryRun)
 		if err != nil {
-			return o, 0, err
+			return o, order.Placed{}, err
 		}
 		if status.State != registrar.OrderAbsent {
-			return o, attempt, nil
+			return o, order.Placed{Attempts: attempt, Backend: o.Backend}, nil
 		}
 	}
-	return registrar.Order{}, 0, unknown
+	return registrar.Order{}, order.Placed{}, unknown
 }
 
 // close returns the status of an order. An absent one is cancelled first, so that it

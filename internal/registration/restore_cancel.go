@@ -44,7 +44,7 @@ func (r *Restore) endCancelled(ctx context.Context, dryRun bool) (all []Recovere
 		after = some[len(some)-1].ID
 		refunds := make([]settle.Refund, len(some))
 		for i, p := range some {
-			refunds[i] = undoing(p)
+			refunds[i] = p.RefundOf(order.RefundUndo)
 		}
 		back, err := r.Chain.RefundedAll(ctx, refunds)
 		if err != nil {
@@ -79,16 +79,10 @@ func (r *Restore) endOne(ctx context.Context, p order.Payment, dryRun bool) (Rec
 	return Recovered{Payment: p, Cancelled: back}, err
 }
 
-// undoing returns the refund of a cancelled registration.
-func undoing(p order.Payment) settle.Refund {
-	p.Part.Label = order.RefundUndo
-	return p.Refund()
-}
-
 // undone returns what was refunded because the registration was cancelled that the payment
 // bought, or 0.
 func (r *Restore) undone(ctx context.Context, p order.Payment) (deed.USDC, error) {
-	back, err := r.Chain.RefundedAmount(ctx, undoing(p))
+	back, err := r.Chain.RefundedAmount(ctx, p.RefundOf(order.RefundUndo))
 	if err == nil && (back < 0 || back > p.Auth.Amount) {
 		err = fmt.Errorf("%s USDC of %s USDC were refunded: investigate it", back, p.Auth.Amount)
 	}
@@ -100,11 +94,7 @@ func (r *Restore) recordUndone(ctx context.Context, p order.Payment, back deed.U
 	if err := r.Undone.RecordUndone(ctx, p, back); err != nil {
 		return err
 	}
-	p, err := r.Payments.Payment(ctx, p.ID)
-	if err == nil && !p.State.Refunds() {
-		err = unlessMoved(p, order.PaymentRefundDue, nil)
-	}
-	return err
+	return r.checkRefunds(ctx, p.ID)
 }
 
 // resumeUndone ends the job of a registration that was delivered and cancelled since the

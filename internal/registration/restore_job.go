@@ -59,7 +59,7 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	if undone, err := r.resumeUndone(ctx, j); undone || err != nil {
 		return err
 	}
-	placed, attempt, err := r.find(ctx, j.ID, false)
+	o, placed, err := r.find(ctx, j.ID, false)
 	if err != nil && !errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		return err
 	}
@@ -73,8 +73,8 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	switch {
 	case err != nil:
 		return err
-	case !back && placed.Name != "":
-		return r.resumeOrder(ctx, j.ID, placed, attempt)
+	case !back && o.Name != "":
+		return r.resumeOrder(ctx, j.ID, o, placed)
 	case !back:
 		return nil
 	}
@@ -86,7 +86,7 @@ func (r *Restore) resumeJob(ctx context.Context, j order.Job) error {
 	if p.State != order.PaymentSettled {
 		return nil
 	}
-	return r.failPlaced(ctx, p, order.Placed{Attempts: attempt, Backend: placed.Backend})
+	return r.failPlaced(ctx, p, placed)
 }
 
 // failPlaced records that the payment was refunded before the restore, whatever its order
@@ -95,7 +95,13 @@ func (r *Restore) failPlaced(ctx context.Context, p order.Payment, placed order.
 	if err := r.Payments.FailPlaced(ctx, p, placed); err != nil {
 		return err
 	}
-	p, err := r.Payments.Payment(ctx, p.ID)
+	return r.checkRefunds(ctx, p.ID)
+}
+
+// checkRefunds returns an error unless the payment is refunded, or was: another process has
+// moved it first.
+func (r *Restore) checkRefunds(ctx context.Context, paymentID string) error {
+	p, err := r.Payments.Payment(ctx, paymentID)
 	if err == nil && !p.State.Refunds() {
 		err = unlessMoved(p, order.PaymentRefundDue, nil)
 	}
@@ -105,51 +111,51 @@ func (r *Restore) failPlaced(ctx context.Context, p order.Payment, placed order.
 // resumeOrder makes a job continue with the order that was found for it. A node stores an
 // attempt before it places its order, so the job is read after the order was found: an
 // order of an attempt that the job does not have was placed before the restore.
-func (r *Restore) resumeOrder(ctx context.Context, id string, placed registrar.Order, attempt int) error {
+func (r *Restore) resumeOrder(ctx context.Context, id string, o registrar.Order, placed order.Placed) error {
 	j, err := r.JobRows.Job(ctx, id)
 	switch {
 	case err != nil || j.State.Ended():
 		return err
-	case placed.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
-		return r.resumeRenewal(ctx, j, placed, attempt)
+	case o.Kind == registrar.OrderRenew && j.State != order.JobAwaitingPayment:
+		return r.resumeRenewal(ctx, j, o, placed)
 	}
-	return r.Jobs.ResumeJob(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend})
+	return r.Jobs.ResumeJob(ctx, j, placed)
 }
 
 // resumeRenewal completes a renewal that is done, and cancels one that is not, unless its
 // job already waits for it: perhaps a node on the restored database has placed it.
-func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
-	if j.State != order.JobQueued && j.Attempts == attempt {
-		return r.completeRenewal(ctx, j, placed, attempt)
+func (r *Restore) resumeRenewal(ctx context.Context, j order.Job, o registrar.Order, placed order.Placed) error {
+	if j.State != order.JobQueued && j.Attempts == placed.Attempts {
+		return r.completeRenewal(ctx, j, o, placed)
 	}
-	expires, err := r.doneRenewal(ctx, placed)
+	expires, err := r.doneRenewal(ctx, o)
 	if err != nil {
 		return err
 	}
-	return r.Jobs.CompleteRenewal(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend}, expires)
+	return r.Jobs.CompleteRenewal(ctx, j, placed, expires)
 }
 
 // completeRenewal completes a renewal that is done, and leaves another to its job.
-func (r *Restore) completeRenewal(ctx context.Context, j order.Job, placed registrar.Order, attempt int) error {
-	status, err := r.Lookup.Order(ctx, placed)
+func (r *Restore) completeRenewal(ctx context.Context, j order.Job, o registrar.Order, placed order.Placed) error {
+	status, err := r.Lookup.Order(ctx, o)
 	if err != nil || status.State != registrar.OrderDone {
 		return err
 	}
-	return r.Jobs.CompleteRenewal(ctx, j, order.Placed{Attempts: attempt, Backend: placed.Backend}, status.Expires)
+	return r.Jobs.CompleteRenewal(ctx, j, placed, status.Expires)
 }
 
 // doneRenewal returns the expiry that a renewal led to. One that is not done is
 // cancelled, with an error: by now it would start at an expiry from which another
 // renewal may have started. The next run finds that its payment paid for nothing.
-func (r *Restore) doneRenewal(ctx context.Context, placed registrar.Order) (expires time.Time, err error) {
-	status, err := r.Lookup.Order(ctx, placed)
+func (r *Restore) doneRenewal(ctx context.Context, o registrar.Order) (expires time.Time, err error) {
+	status, err := r.Lookup.Order(ctx, o)
 	if err != nil || status.State == registrar.OrderDone {
 		return status.Expires, err
 	}
-	if err := r.Lookup.Cancel(ctx, placed); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+	if err := r.Lookup.Cancel(ctx, o); err != nil && deed.CodeOf(err) != deed.CodeNotFound {
 		return time.Time{}, err
 	}
-	return time.Time{}, fmt.Errorf("order %s was cancelled: run this again", placed.Reference)
+	return time.Time{}, fmt.Errorf("order %s was cancelled: run this again", o.Reference)
 }
 
 // settled records the settlement of a payment that was refunded since.

@@ -66,8 +66,7 @@ func (r *Restore) setSource(ctx context.Context, p *order.Payment) (undecided st
 // restore: a refund of another amount would never be confirmed. It returns 0 if there was
 // no such refund.
 func (r *Restore) paidPrice(ctx context.Context, p order.Payment) (deed.USDC, error) {
-	p.Part.Label = order.RefundChange
-	change, err := r.Chain.RefundedAmount(ctx, p.Refund())
+	change, err := r.Chain.RefundedAmount(ctx, p.RefundOf(order.RefundChange))
 	switch {
 	case err != nil || change == 0:
 		return 0, err

@@ -17,22 +17,24 @@ func (l *Lifecycle) removeStray(ctx context.Context, was lifecycle.Registration,
 	if l.DS == nil || dnssec.SameDS(h.DS, was.DS) {
 		return h, true
 	}
-	current, old, err := l.DS(ctx, was.Name)
-	if deed.CodeOf(err) == deed.CodeNotFound {
-		return h, true // it has no zone here, and no keys
-	}
-	rest, stray := was.StrayDS(h, l.Servers, slices.Concat(current, old))
-	if err == nil && !stray {
-		return h, true
-	}
-	if err == nil {
-		err = l.Manager.SetDS(ctx, was.Name, rest)
-	}
-	if err != nil {
-		l.Log.Error("a DS at the registry could not be compared with our keys, or one of ours not be removed from a name that is served elsewhere, which is bogus until then",
-			"domain", string(was.Name), "registrar", was.Backend, "err", err.Error())
+	failed := func(message string, err error) (lifecycle.Holding, bool) {
+		l.Log.Error(message, "domain", string(was.Name), "registrar", was.Backend, "err", err.Error())
 		h.DS = was.DS
 		return h, false
+	}
+	current, old, err := l.DS(ctx, was.Name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return h, true // it has no zone here, and no keys
+	case err != nil:
+		return failed("the DS that a registry has of a name cannot be compared with our keys, and is compared again", err)
+	}
+	rest, stray := was.StrayDS(h, l.Servers, slices.Concat(current, old))
+	if !stray {
+		return h, true
+	}
+	if err := l.Manager.SetDS(ctx, was.Name, rest); err != nil {
+		return failed("our DS cannot be removed from a name that is served elsewhere: resolvers find it bogus until then, and it is tried again", err)
 	}
 	h.DS = rest
 	return h, true

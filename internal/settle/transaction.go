@@ -32,16 +32,16 @@ type Intent struct {
 	Attempt  int      // of each of them, counted from 1
 }
 
-// The number of nonces of an account that may be skipped at most: those of transactions
-// that it made since its last stored one, as after a restored backup.
+// After a restored backup, the nonces of transactions that an account has made since its
+// last stored one are skipped. These limit how many.
 const (
 	maxSkipped       = 1000
 	skippedPerSecond = 10
 )
 
-// MaxSkipped returns how many nonces of an account may be skipped whose last transaction
-// was stored that long ago. A count far above that is not true, and nothing that is signed
-// with such a nonce would ever be mined.
+// MaxSkipped returns how many nonces may be skipped of an account whose last transaction was
+// stored that long ago. An endpoint that counts more is wrong: nothing that is signed with
+// such a nonce would ever be mined.
 func MaxSkipped(since time.Duration) uint64 {
 	return maxSkipped + skippedPerSecond*uint64(max(since, 0)/time.Second)
 }

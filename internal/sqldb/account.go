@@ -102,15 +102,7 @@ func (s Accounts) Expiring(ctx context.Context, w deed.Wallet, before time.Time,
 	if err := s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM registrations `+where, w, before.Unix()).Scan(&total); err != nil || total == 0 {
 		return nil, 0, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+where+` ORDER BY expires_at, domain LIMIT $3`, w, before.Unix(), limit)
-	if err != nil {
-		return nil, 0, err
-	}
-	err = eachRow(rows, func() error {
-		r, err := scanRegistration(rows)
-		list = append(list, r)
-		return err
-	})
+	list, err = readAll(ctx, s.DB.read, scanRegistration, selectRegistration+where+` ORDER BY expires_at, domain LIMIT $3`, w, before.Unix(), limit)
 	return list, total, err
 }
 

@@ -142,7 +142,8 @@ func (s Zones) SetAlias(ctx context.Context, name deed.Name, a zone.Alias) error
 	})
 }
 
-// Forward returns the FORWARD record of a host, or CodeNotFound. A host has one zone at most: the name above it that is registered here.
+// Forward returns the FORWARD record of a host, or CodeNotFound. A host has one zone at
+// most: the name above it that is registered here.
 func (s Zones) Forward(ctx context.Context, host string) (f dnszone.Forward, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()

@@ -68,15 +68,5 @@ func (q dueQuery) part(until, share string) string {
 func (db *DB) readColumn(ctx context.Context, query string, args ...any) (column []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
-	rows, err := db.read.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var text string
-		err := rows.Scan(&text)
-		column = append(column, text)
-		return err
-	})
-	return column, err
+	return readAll(ctx, db.read, scanText, query, args...)
 }

@@ -23,13 +23,3 @@ func lockFile(path string) (release func() error, err error) {
 	}
 	return f.Close, nil
 }
-
-// createFile creates the database file at path if there is none. Only its owner can read
-// it, and what SQLite puts beside it: it says who bought what.
-func createFile(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}

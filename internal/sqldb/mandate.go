@@ -145,6 +145,12 @@ func scanMandate(row scanner) (m order.Mandate, sealed string, err error) {
 	return m, sealed, err
 }
 
+// scanUnsigned reads a mandate without its signature.
+func scanUnsigned(row scanner) (order.Mandate, error) {
+	m, _, err := scanMandate(row)
+	return m, err
+}
+
 // Mandate implements mandate.Store.
 func (s Mandates) Mandate(ctx context.Context, id string) (order.Mandate, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
@@ -175,32 +181,14 @@ func (s Mandates) MandateOf(ctx context.Context, a settle.Authorization) (order.
 func (s Mandates) List(ctx context.Context, owner deed.Wallet, name deed.Name) (all []order.Mandate, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectMandate+`WHERE domain = $1 AND owner = $2 ORDER BY expires_at DESC, created_at DESC, id LIMIT 100`, name, owner)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		m, _, err := scanMandate(rows)
-		all = append(all, m)
-		return err
-	})
-	return all, err
+	return readAll(ctx, s.DB.read, scanUnsigned, selectMandate+`WHERE domain = $1 AND owner = $2 ORDER BY expires_at DESC, created_at DESC, id LIMIT 100`, name, owner)
 }
 
 // Active implements mandate.Store.
 func (s Mandates) Active(ctx context.Context, name deed.Name) (all []order.Mandate, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectMandate+`WHERE domain = $1 AND state IN ('active', 'paying') ORDER BY expires_at`, name)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		m, _, err := scanMandate(rows)
-		all = append(all, m)
-		return err
-	})
-	return all, err
+	return readAll(ctx, s.DB.read, scanUnsigned, selectMandate+`WHERE domain = $1 AND state IN ('active', 'paying') ORDER BY expires_at`, name)
 }
 
 // Due implements mandate.Store.

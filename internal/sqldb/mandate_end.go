@@ -43,18 +43,10 @@ type mandateEnd struct {
 // endMandates ends the mandates that the WHERE clause selects, whose arguments start at
 // $4: their signatures are erased, and their owners are told. It returns them.
 func endMandates(ctx context.Context, tx *Tx, end mandateEnd, where string, args ...any) (ended []order.Mandate, err error) {
-	rows, err := tx.QueryContext(ctx, `
+	ended, err = readAll(ctx, tx, scanUnsigned, `
 		UPDATE mandates SET state = $1, reason = $2, updated_at = $3, signature = '', next_at = NULL WHERE `+where+`
 		RETURNING `+mandateColumns,
 		append([]any{end.state, end.reason, end.at.Unix()}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		m, _, err := scanMandate(rows)
-		ended = append(ended, m)
-		return err
-	})
 	for _, m := range ended {
 		if e, ok := event.OfMandate(m, end.at); ok {
 			tx.emit(e)

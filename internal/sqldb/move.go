@@ -43,22 +43,23 @@ func (s Moves) Move(ctx context.Context, name deed.Name) (m lifecycle.Move, err 
 	return m, err
 }
 
-// moveTime is how long who begins a move that does not wait may take to make it, before a
-// worker does. It is also how long who makes one that is replaced meanwhile may take.
+// moveTime is how long the request that begins a move has to make it, if the move does not
+// wait; after that a worker makes it. Whoever makes a move that is replaced meanwhile has as
+// long to end.
 const moveTime = time.Minute
 
 // PutMove implements registration.Moves.
-func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error {
+func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycle.Move, event lifecycle.EventType) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		condition, next := "", m.EffectiveAt
 		if now := s.Now(); !next.After(now) {
 			next = now.Add(moveTime)
 		}
 		args := []any{m.Name, m.Reference, m.Wallet, m.Step, strings.Join(m.Hosts, " "), m.EffectiveAt.Unix(), m.Created.Unix(), m.Glue.String(), dsColumn(m.DS), next.Unix(), unixOrZero(m.Refused)}
-		if over != nil {
+		if replaced != nil {
 			condition = `
 			 WHERE delegation_moves.step = $12 AND delegation_moves.hosts = $13 AND delegation_moves.effective_at = $14 AND delegation_moves.glue = $15`
-			args = append(args, moveKey(*over)[1:]...) // of the same name
+			args = append(args, moveKey(*replaced)[1:]...) // of the same name
 		}
 		stored, err := rowsAffected(tx.ExecContext(ctx, `
 			INSERT INTO delegation_moves (domain, reference, wallet, step, hosts, effective_at, next_at, created_at, glue, ds, refused_at) VALUES ($1, $2, $3, $4, $5, $6, $10, $7, $8, $9, $11)
@@ -89,8 +90,8 @@ func (s Jobs) insertMove(tx *Tx, j order.Job, r lifecycle.Registration) {
 		r.Name, r.Reference, r.Owner, lifecycle.MoveWithdrawing, strings.Join(hosts, " "), r.Updated.Unix())
 }
 
-// expectChange has the name compared with its registry soon, whose answer may be lost, and
-// stores that its DS is removed now.
+// expectChange has the name compared with its registry soon, since the answer of the registry
+// to the move may be lost. With EventDSWithdrawn it stores when the DS was removed.
 func (s Moves) expectChange(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {
 	now := s.Now()
 	seen := int64(0)

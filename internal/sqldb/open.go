@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"runtime"
 	"sync"
 
@@ -71,6 +72,16 @@ func OpenSQLiteWith(ctx context.Context, c SQLiteConfig) (*DB, error) {
 	read.SetMaxOpenConns(4 * runtime.NumCPU())
 	read.SetMaxIdleConns(4 * runtime.NumCPU())
 	return (&DB{Timeout: defaultTimeout, write: write, read: read, dialect: sqlite, group: newGroup(write), path: c.Path, release: release}).ready(ctx)
+}
+
+// createFile creates the database file at path if there is none. Only its owner can read
+// it, and what SQLite puts beside it: it says who bought what.
+func createFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // OpenSQLiteReadOnly opens the file at path read-only, even while another process owns

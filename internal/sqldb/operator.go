@@ -69,10 +69,10 @@ func scanFound(rows *sql.Rows) (f operator.Found, err error) {
 }
 
 // Timeline implements operator.Finder.
-func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operator.Moment, err error) {
+func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operator.Entry, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	all = []operator.Moment{{At: f.Created, What: fmt.Sprintf("payment %s of %s USDC authorized", f.PaymentID, f.Amount)}}
+	all = []operator.Entry{{At: f.Created, What: fmt.Sprintf("payment %s of %s USDC authorized", f.PaymentID, f.Amount)}}
 	for _, q := range []struct {
 		query string
 		arg   string
@@ -86,7 +86,7 @@ func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operat
 		}
 		err = eachRow(rows, func() error {
 			var at int64
-			var m operator.Moment
+			var m operator.Entry
 			err := rows.Scan(&at, &m.What)
 			m.At = timeOrZero(at)
 			all = append(all, m)
@@ -101,12 +101,12 @@ func (s Operators) Timeline(ctx context.Context, f operator.Found) (all []operat
 		return nil, err
 	}
 	for _, step := range steps {
-		all = append(all, operator.Moment{At: step.At.UTC(), What: "job: " + string(step.State)})
+		all = append(all, operator.Entry{At: step.At.UTC(), What: "job: " + string(step.State)})
 	}
 	if f.Cause != "" {
-		all = append(all, operator.Moment{At: f.Changed, What: "waits: " + f.Cause})
+		all = append(all, operator.Entry{At: f.Changed, What: "waits: " + f.Cause})
 	}
-	slices.SortStableFunc(all, func(a, b operator.Moment) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b operator.Entry) int { return a.At.Compare(b.At) })
 	return all, nil
 }
 

@@ -64,9 +64,9 @@ func TestOperatorsFindOrders(t *testing.T) {
 		if _, err := s.Retry(t.Context(), act, "first.com"); err != nil {
 			t.Error(err)
 		}
-		_, moments, err := s.Timeline(t.Context(), p.PublicID)
+		_, entries, err := s.Timeline(t.Context(), p.PublicID)
 		var text []string
-		for _, m := range moments {
+		for _, m := range entries {
 			text = append(text, m.What)
 		}
 		for _, want := range []string{"authorized", "ledger: settled", "job: queued", "operator anna: retry (a test): accepted"} {

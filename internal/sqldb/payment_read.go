@@ -27,20 +27,11 @@ func readPayment(ctx context.Context, from rowQuerier, id string) (order.Payment
 
 // readPayments returns the payments that the clause selects.
 func readPayments(ctx context.Context, from querier, where string, args ...any) (all []order.Payment, err error) {
-	rows, err := from.QueryContext(ctx, selectPayment+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		p, err := scanPayment(rows)
-		all = append(all, p)
-		return err
-	})
-	return all, err
+	return readAll(ctx, from, scanPayment, selectPayment+where, args...)
 }
 
 // scanPayment reads one row of selectPayment, without the secrets of its purchase.
-func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err error) {
+func scanPayment(row scanner) (p order.Payment, err error) {
 	var signature, purchase string
 	var alias sql.NullString
 	var created, changed, stuck, lost int64
@@ -59,6 +50,3 @@ func scanPayment(row interface{ Scan(...any) error }) (p order.Payment, err erro
 }
 
 // rowQuerier is implemented by transactions and pools.
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}

@@ -16,16 +16,7 @@ func (s Registrations) Page(ctx context.Context, after deed.Name, limit int) (pa
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectRegistration+fmt.Sprintf(` WHERE %s > $1 ORDER BY %[1]s LIMIT $2`, name), after, limit)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		r, err := scanRegistration(rows)
-		page = append(page, r)
-		return err
-	})
-	return page, err
+	return readAll(ctx, s.DB.read, scanRegistration, selectRegistration+fmt.Sprintf(` WHERE %s > $1 ORDER BY %[1]s LIMIT $2`, name), after, limit)
 }
 
 // CountAfter implements registration.NameLister.
@@ -48,19 +39,9 @@ func (s Registrations) Refunded(ctx context.Context, after deed.Name, limit int)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.DB.read.QueryContext(ctx, fmt.Sprintf(`
+	return readAll(ctx, s.DB.read, scanName, fmt.Sprintf(`
 		SELECT domain FROM (SELECT DISTINCT domain FROM late_orders WHERE state IN ('watching', 'held', 'deleting')) d
 		 WHERE %s > $1 ORDER BY %[1]s LIMIT $2`, name), after, limit)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name deed.Name
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-	return names, err
 }
 
 // byteOrder returns the name of a domain as it is sorted by its bytes. SQLite does that,

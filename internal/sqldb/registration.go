@@ -120,9 +120,6 @@ const selectRegistration = `
 	       locked_at, nameservers, ds, premium_renewal, glue, epp_status, phase, phase_at, cancelling_at, roid, verify, verify_by, compared_at, ds_seen_at, our_servers_until
 	  FROM registrations `
 
-// scanner is implemented by *sql.Row and *sql.Rows.
-type scanner interface{ Scan(into ...any) error }
-
 func scanRegistration(row scanner) (r lifecycle.Registration, err error) {
 	var created, expires, updated int64
 	var locked, cancelling sql.NullInt64
@@ -184,23 +181,13 @@ func (s Registrations) Taken(ctx context.Context, names []deed.Name, buyer deed.
 	if len(names) == 1 { // of an order
 		registered, claimed, arg = "domain = $1", "c.domain = $1", string(names[0])
 	}
-	rows, err := s.DB.query(ctx, `
+	return readAll(ctx, s.DB.prepared(), scanName, `
 		SELECT domain FROM registrations WHERE `+registered+`
 		UNION ALL
 		SELECT c.domain FROM claims c JOIN jobs j ON j.id = c.job_id
 		 WHERE `+claimed+`
 		   AND (j.owner <> $2 OR j.state NOT IN ('awaiting_payment', 'queued', 'submitting', 'verifying'))`,
 		arg, buyer)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name deed.Name
-		err := rows.Scan(&name)
-		taken = append(taken, name)
-		return err
-	})
-	return taken, err
 }
 
 // Ordered reports whether an order for the name is in progress.
@@ -255,23 +242,14 @@ func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into
 func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE reference = $1 ORDER BY at, about_at, type`, reference)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		e, err := scanEvent(rows)
-		events = append(events, e)
-		return err
-	})
-	return events, err
+	return readAll(ctx, s.DB.read, scanEvent, selectEvent+`WHERE reference = $1 ORDER BY at, about_at, type`, reference)
 }
 
 const selectEvent = `SELECT reference, type, about_at, domain, at FROM events `
 
-func scanEvent(rows *sql.Rows) (e lifecycle.Event, err error) {
+func scanEvent(row scanner) (e lifecycle.Event, err error) {
 	var about, at int64
-	err = rows.Scan(&e.Reference, &e.Type, &about, &e.Name, &at)
+	err = row.Scan(&e.Reference, &e.Type, &about, &e.Name, &at)
 	e.About, e.At = timeOrZero(about), timeOrZero(at)
 	return e, err
 }

@@ -38,17 +38,7 @@ func (s Registry) entry(ctx context.Context, name deed.Name, at time.Time) (regi
 func (s Registry) Ordered(ctx context.Context, names []deed.Name) (ordered []deed.Name, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.query(ctx, `SELECT name FROM registry_names WHERE `+s.DB.among("name", "$1"), array(s.DB, names))
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		var name deed.Name
-		err := rows.Scan(&name)
-		ordered = append(ordered, name)
-		return err
-	})
-	return ordered, err
+	return readAll(ctx, s.DB.prepared(), scanName, `SELECT name FROM registry_names WHERE `+s.DB.among("name", "$1"), array(s.DB, names))
 }
 
 // Change implements local.Store.
@@ -166,7 +156,7 @@ func (r *entryRow) entry() (e registry.Entry, err error) {
 }
 
 // scanEntry returns the zero entry for a name that was never registered.
-func scanEntry(row interface{ Scan(...any) error }) (e registry.Entry, due bool, err error) {
+func scanEntry(row scanner) (e registry.Entry, due bool, err error) {
 	var r entryRow
 	err = row.Scan(r.columns()...)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -10,19 +10,9 @@ import (
 
 // Unfinished implements registration.OpenJobs.
 func (s Jobs) Unfinished(ctx context.Context) (jobs []order.Job, err error) {
-	rows, err := s.DB.read.QueryContext(ctx, `
+	ids, err := readAll(ctx, s.DB.read, scanText, `
 		SELECT id FROM jobs
 		 WHERE state IN ('awaiting_payment', 'queued', 'submitting', 'verifying') AND kind NOT LIKE 'dns%' ORDER BY created_at, id`)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	err = eachRow(rows, func() error {
-		var id string
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
 	for _, id := range ids {
 		if err != nil {
 			break

@@ -59,14 +59,12 @@ func (s Operators) SetSuspended(ctx context.Context, name deed.Name, suspend boo
 func (s Operators) Suspended(ctx context.Context, name deed.Name) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	var n int
-	err := s.DB.read.QueryRowContext(ctx, `SELECT count(*) FROM suspensions WHERE domain = $1`, name).Scan(&n)
-	return n > 0, err
+	return suspended(ctx, s.DB.read, name)
 }
 
 // suspended reports whether an operator has suspended the name.
-func suspended(ctx context.Context, tx *Tx, name deed.Name) (bool, error) {
+func suspended(ctx context.Context, from rowQuerier, name deed.Name) (bool, error) {
 	var n int
-	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM suspensions WHERE domain = $1`, name).Scan(&n)
+	err := from.QueryRowContext(ctx, `SELECT count(*) FROM suspensions WHERE domain = $1`, name).Scan(&n)
 	return n > 0, err
 }

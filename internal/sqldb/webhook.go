@@ -87,19 +87,11 @@ const selectWebhook = `SELECT id, url, host, created_at, failing_since, disabled
 func (s Webhooks) List(ctx context.Context, owner deed.Wallet) (list []webhook.Webhook, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	rows, err := s.DB.read.QueryContext(ctx, selectWebhook+`WHERE owner = $1 ORDER BY created_at, id`, owner)
-	if err != nil {
-		return nil, err
-	}
-	err = eachRow(rows, func() error {
-		w, err := scanWebhook(rows, owner)
-		list = append(list, w)
-		return err
-	})
-	return list, err
+	scan := func(row scanner) (webhook.Webhook, error) { return scanWebhook(row, owner) }
+	return readAll(ctx, s.DB.read, scan, selectWebhook+`WHERE owner = $1 ORDER BY created_at, id`, owner)
 }
 
-func scanWebhook(row interface{ Scan(...any) error }, owner deed.Wallet) (webhook.Webhook, error) {
+func scanWebhook(row scanner, owner deed.Wallet) (webhook.Webhook, error) {
 	w := webhook.Webhook{Owner: owner}
 	var created, failing, disabled int64
 	err := row.Scan(&w.ID, &w.URL, &w.Host, &created, &failing, &disabled)

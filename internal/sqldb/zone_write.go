@@ -132,10 +132,6 @@ func readServed(ctx context.Context, from querier, zoneID string) (dnssec.Served
 }
 
 // querier is implemented by transactions and pools.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 func scanServed(rows *sql.Rows) (rrs []dnszone.RR, err error) {
 	err = eachRow(rows, func() error {
 		var rr dnszone.RR

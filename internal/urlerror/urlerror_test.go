@@ -10,7 +10,7 @@ import (
 	"deed.example/deed/internal/urlerror"
 )
 
-func TestCause(t *testing.T) {
+func TestURLIsRemoved(t *testing.T) {
 	refused := errors.New("connection refused")
 	err := fmt.Errorf("call: %w", &url.Error{Op: "Post", URL: "https://example.com/key-1234", Err: refused})
 	if got := urlerror.Cause(err); !errors.Is(got, refused) || strings.Contains(got.Error(), "key-1234") {

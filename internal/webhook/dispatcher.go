@@ -58,10 +58,10 @@ type Turn struct {
 
 // Queue is the queue of deliveries in the database.
 type Queue interface {
-	// Turns returns at most limit turns of the lane, and perOwner of each owner: webhooks
-	// that something is due to, at hosts that nobody serves, those that were served the
-	// longest time ago. The owner who was served the longest time ago is the first, then
-	// what has been due the longest.
+	// Turns returns at most limit turns of the lane, and at most perOwner of each owner. A
+	// turn is for a webhook that something is due to, at a host that nobody serves. Of an
+	// owner, the webhooks that have waited longest since they were served are chosen; the
+	// owners are sorted in the same way, and their turns by how long they have been due.
 	Turns(ctx context.Context, lane Lane, perOwner, limit int) ([]Turn, error)
 
 	// Lease reserves the host of a turn until a time, and reports whether it was free. It

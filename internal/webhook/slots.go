@@ -10,7 +10,7 @@ import (
 type slots struct {
 	mu     sync.Mutex
 	total  int                 // guarded by mu
-	owners map[deed.Wallet]int // likewise, by owner
+	owners map[deed.Wallet]int // turns of each owner; guarded by mu
 }
 
 func (s *slots) full() bool {

@@ -81,16 +81,6 @@ func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
 	return t.Outbox.MarkPropagated(ctx, name, z.Serial)
 }
 
-// Propagated reports whether every name server serves the current serial.
-func (t *PropagationChecker) Propagated(ctx context.Context, name deed.Name) (bool, error) {
-	z, err := t.Outbox.Zone(ctx, name)
-	if err != nil {
-		return false, err
-	}
-	inSync, _ := t.InSync(ctx, name, z.Serial)
-	return inSync, nil
-}
-
 // PropagationMonitor counts the zones that have not propagated within
 // MaxPropagation. Fill the exported fields.
 type PropagationMonitor struct {

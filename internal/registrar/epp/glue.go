@@ -124,7 +124,7 @@ func (b *Backend) releaseHosts(ctx context.Context, name deed.Name) error {
 	for _, host := range append(without(d.below, used), used...) {
 		err := b.DeleteHost(ctx, host)
 		if deed.CodeOf(err) == deed.CodeValidation {
-			b.logOnce("host "+host, "a name cannot be deleted, because other names use a host below it", "name", name, "host", host)
+			b.logOnce("host "+host, "a name cannot be deleted, because other names use a host below it", "domain", name, "host", host)
 			return deed.Invalid("domain", "%s cannot be deleted while other names use the name server %s", name, host)
 		}
 		if err != nil && deed.CodeOf(err) != deed.CodeNotFound {

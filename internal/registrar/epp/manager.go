@@ -55,7 +55,7 @@ func (b *Backend) autoRenews(d domain) bool {
 	if !d.has("autoRenewPeriod") || !d.expires.After(b.cfg.Now()) {
 		return false
 	}
-	b.logOnce("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "name", d.name)
+	b.logOnce("auto_renew", "the registry renews names by itself: set auto_renew for this registrar", "domain", d.name)
 	return true
 }
 

@@ -139,7 +139,7 @@ func (b *Backend) lockNew(ctx context.Context, name deed.Name) {
 		err = resultError(r)
 	}
 	if err != nil {
-		b.cfg.Log.Warn("a new name could not be locked", "name", name, "err", err.Error())
+		b.cfg.Log.Warn("a new name could not be locked", "domain", name, "err", err.Error())
 	}
 }
 

@@ -104,7 +104,7 @@ func (b *Backend) refused(r response, name string, when moment) error {
 	case c == codeNotFound:
 		code, message = deed.CodeNotFound, "%s is not registered"
 	case c == codeNotOurs:
-		b.logOnce("not ours "+name, "the registry says that a name is not in our account", "name", name)
+		b.logOnce("not ours "+name, "the registry says that a name is not in our account", "domain", name)
 		code, message = deed.CodeNotFound, "%s is not in our account"
 	case c == codeWrongAuth:
 		code, message = deed.CodeValidation, "this is not the code of %s"

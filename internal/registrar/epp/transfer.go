@@ -146,7 +146,7 @@ func (b *Backend) cameWith(d domain, t transferState, o registrar.Order) bool {
 // asks for replaces it.
 func (b *Backend) rotate(ctx context.Context, name deed.Name) {
 	if _, err := b.AuthCode(ctx, name); err != nil {
-		b.cfg.Log.Warn("a used code could not be replaced", "name", name, "err", err.Error())
+		b.cfg.Log.Warn("a used code could not be replaced", "domain", name, "err", err.Error())
 	}
 }
 

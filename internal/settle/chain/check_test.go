@@ -19,7 +19,7 @@ import (
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
-func TestCheck(t *testing.T) {
+func TestAuthorizationsAreChecked(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
 		now := time.Now().Unix()

@@ -19,9 +19,9 @@ const (
 	maxAhead = time.Hour // that the clock of an endpoint may be ahead of ours
 )
 
-// plausible fails for a block that is above what can have been made, with that time between
+// checkPlausible fails for a block that is above what can have been made, with that time between
 // two blocks, since an earlier block of the chain.
-func plausible(b block, since Head, blockTime time.Duration, now time.Time) error {
+func checkPlausible(b block, since Head, blockTime time.Duration, now time.Time) error {
 	at := time.Unix(int64(b.Time), 0)
 	if latest := now.Add(maxAhead); at.After(latest) {
 		at = latest
@@ -36,8 +36,8 @@ func plausible(b block, since Head, blockTime time.Duration, now time.Time) erro
 	return nil
 }
 
-// plausible is plausible after the newest block that was read, or else the first one.
-func (p *endpoints) plausible(b block) error {
+// checkPlausible compares a block with the newest one that was read, or else with the first.
+func (p *endpoints) checkPlausible(b block) error {
 	blockTime := time.Duration(p.blockTime.Load())
 	since := p.head.Load()
 	if since == nil {
@@ -46,7 +46,7 @@ func (p *endpoints) plausible(b block) error {
 	if blockTime == 0 || since == nil {
 		return nil
 	}
-	return plausible(b, *since, blockTime, time.Now())
+	return checkPlausible(b, *since, blockTime, time.Now())
 }
 
 // first returns the first block of the chain, or nil before an endpoint was verified.

@@ -90,13 +90,13 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 	return result.Error
 }
 
-// decode is decodeResult, and fails for a block that is not plausible.
+// decode decodes a result, and refuses a block that is not plausible.
 func (c *Client) decode(raw jsontext.Value, out any) error {
 	if err := decodeResult(raw, out); err != nil {
 		return err
 	}
 	if b, ok := out.(**block); ok && *b != nil {
-		return c.endpoints.plausible(**b)
+		return c.endpoints.checkPlausible(**b)
 	}
 	return nil
 }

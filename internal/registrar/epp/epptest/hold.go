@@ -9,7 +9,7 @@ import (
 // A heldChange is a renewal or an update that waits for a decision.
 type heldChange struct {
 	status string // of the name meanwhile
-	make   func() answer
+	apply  func() answer
 }
 
 // HoldChanges makes the next renewal or update of a name wait for a decision.
@@ -27,10 +27,10 @@ func (s *Server) DecideChange(name deed.Name, approve bool) bool {
 	delete(s.held, name)
 	delete(s.extra, name)
 	s.mu.Unlock()
-	if change == nil || change.make == nil {
+	if change == nil || change.apply == nil {
 		return false
 	}
-	return !approve || change.make().code == 1000
+	return !approve || change.apply().code == 1000
 }
 
 // SetKey gives the registry a key of a name, which it has instead of a DS; "" for none.
@@ -47,7 +47,7 @@ func (s *Server) keyOf(name deed.Name) string {
 }
 
 // hold returns the answer to a change of a name that waits for a decision, and whether it does.
-func (s *Server) hold(text, status string, make func() answer) (answer, bool) {
+func (s *Server) hold(text, status string, apply func() answer) (answer, bool) {
 	name, _ := parse(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,10 +55,10 @@ func (s *Server) hold(text, status string, make func() answer) (answer, bool) {
 	switch {
 	case change == nil:
 		return answer{}, false
-	case change.make != nil:
+	case change.apply != nil:
 		return answer{code: 2304, reason: change.status}, true
 	}
-	change.status, change.make = status, make
+	change.status, change.apply = status, apply
 	s.extra[name] = append(slices.Clone(s.extra[name]), status)
 	return answer{code: 1001}, true
 }

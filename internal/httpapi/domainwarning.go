@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registration"
+)
+
+// domainWarnings returns what the owner of a name should know about it.
+func (s *Server) domainWarnings(v registration.View) []string {
+	out := []string{}
+	if v.Move != nil {
+		out = append(out, moveWarning(*v.Move))
+	}
+	if v.Status == lifecycle.StatusSuspended {
+		out = append(out, suspendedWarning(v.Registration))
+	}
+	if v.Stopped {
+		out = append(out, s.stoppedWarning())
+	}
+	if demand := v.Registry.Verification; demand.Required() {
+		out = append(out, verificationWarning(demand, v.Registrant))
+	}
+	if text := registrantWarning(v); text != "" {
+		out = append(out, text)
+	}
+	if v.Lifecycle.Phase != lifecycle.PhaseActive {
+		return append(out, phaseWarnings[v.Lifecycle.Phase])
+	}
+	if text := account.Warning(v.Registration, s.Accounts.Now()); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+// verificationWarning explains to the owner what the registry demands.
+func verificationWarning(v lifecycle.Verification, r registration.RegistrantView) string {
+	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): " + whoAnswers(r)
+	if v.Deadline.IsZero() {
+		return text
+	}
+	return text + " by " + v.Deadline.UTC().Format(time.RFC3339) + ", or the name stops working"
+}
+
+// suspendedWarning explains to the owner why a name does not work.
+func suspendedWarning(r lifecycle.Registration) string {
+	if r.OnHold() {
+		return "the registry has put the name on hold (see eppStatus): it does not resolve until the registry ends that; ask the operator for the reason"
+	}
+	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
+}
+
+// stoppedWarning explains to the owner why an operator's suspension stops a name.
+func (s *Server) stoppedWarning() string {
+	return "the operator has stopped serving the name, so it does not resolve; it stays its owner's: ask " + cmp.Or(s.Contact, "the operator") + " for the reason"
+}
+
+// phaseWarnings explain to the owner what a phase means.
+var phaseWarnings = map[lifecycle.Phase]string{
+	lifecycle.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
+	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
+	lifecycle.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
+	lifecycle.PhaseGone:          "the name is being deleted",
+}
