@@ -6,14 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
 
 	"deed.example/deed/contracts"
+	"deed.example/deed/internal/devchain"
 	"deed.example/deed/internal/settle"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
@@ -176,6 +181,60 @@ func TestOneOfABatchFails(t *testing.T) {
 		}
 		env.noGap(env.gasKey)
 	})
+}
+
+// A payer who borrows code (EIP-7702) just before the transaction that he shares with others
+// can use up its gas. The others are settled nevertheless, alone, and are not blamed.
+func TestGasUsedUpInABlock(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		const each = 10 // so many that none of the others comes before all of the greedy ones by chance
+		burner := common.HexToAddress(string((&testChain{Chain: env.Chain}).deploy(t, "5b600056")))
+		var payments []settle.Authorization
+		var borrow []types.SetCodeAuthorization
+		for i, key := range env.payers(2 * each) {
+			payments = append(payments, env.payFrom(key, "1"))
+			if i < each {
+				continue
+			}
+			auth, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(devchain.ChainID), Address: burner})
+			if err != nil {
+				t.Fatal(err)
+			}
+			borrow = append(borrow, auth)
+		}
+		s, first := env.settler(), env.payFrom(env.payers(1)[0], "1")
+		env.Pause()
+		env.borrowCode(borrow...)
+		env.inPool(1) // it comes before ours
+		alone, all := env.together(s, first, payments...)
+		env.inPool(3)
+		env.Resume()
+		env.settled(alone)
+		for _, c := range all[:each] {
+			env.settled(c)
+		}
+		for _, c := range all[each:] {
+			if got := <-c; !errors.Is(got.err, settle.ErrReverted) {
+				t.Errorf("one that uses all gas: got %q, %v, want %v", got.txHash, got.err, settle.ErrReverted)
+			}
+		}
+		env.noGap(env.gasKey)
+	})
+}
+
+// borrowCode sends the authorizations of other wallets that borrow code.
+func (env *testEnv) borrowCode(all ...types.SetCodeAuthorization) {
+	env.t.Helper()
+	tx := types.MustSignNewTx(env.payer, types.LatestSignerForChainID(big.NewInt(devchain.ChainID)), &types.SetCodeTx{
+		ChainID: uint256.NewInt(devchain.ChainID), Nonce: env.nonceOf(env.payer), GasTipCap: uint256.NewInt(1e9), GasFeeCap: uint256.NewInt(2e9),
+		Gas: 100_000 + 50_000*uint64(len(all)), AuthList: all,
+	})
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		env.t.Fatal(err)
+	}
+	var hash common.Hash
+	env.rpc(&hash, "eth_sendRawTransaction", hexutil.Encode(raw))
 }
 
 // Two nodes with one database and one gas wallet are asked for the same hundred
