@@ -73,7 +73,7 @@ func usesAllGas(err error) bool {
 
 // examine simulates a transfer that failed once more, alone, because others may have used
 // up the gas, and reads at the same block whether its nonce is used. It calls fails if it
-// fails for another reason.
+// fails for another reason. A wallet of code was alone before.
 func (l *lane) examine(ctx context.Context, t *transferAttempt, offer *fees, fails func(w *wait, reason string)) error {
 	state := batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)}
 	results, err := l.simulate(ctx, []*transferAttempt{t}, offer, []batchCall{state})
@@ -96,6 +96,11 @@ func (l *lane) examine(ctx context.Context, t *transferAttempt, offer *fees, fai
 			t.used, t.again = true, l.s.Now() // the final block may be the same
 		}
 		return fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting)
+	case ok && !t.plain:
+		// Its code may tell the two simulations apart, for example by the gas, and the payment
+		// would keep its name from others until it expires.
+		fails(t.wait, "its wallet accepts the signature at one time, and not at another")
+		return nil
 	case ok:
 		t.alone, t.again = true, l.s.Now().Add(l.s.Network.BlockTime)
 		return fmt.Errorf("%w: it succeeds alone", errWaiting)
