@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,6 +223,59 @@ func TestGasUsedUpInABlock(t *testing.T) {
 			}
 		}
 		env.noGap(env.gasKey)
+	})
+}
+
+// Anybody can make many wallets of code. Their payments are simulated at the same time, after
+// those of plain wallets were signed, so that they delay nobody for long.
+func TestManyWalletsOfCode(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		const wallets = 3
+		b := &testChain{Chain: env.Chain}
+		var payments []settle.Authorization
+		for range wallets {
+			w := b.deploy(t, "60006000fd") // it refuses every signature
+			env.give(w, int64(price))
+			a := env.pay("1")
+			a.Payer = w
+			payments = append(payments, a)
+		}
+		var mu sync.Mutex
+		waiting, signed, all := 0, -1, make(chan struct{})
+		slow := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			ofCode := slices.ContainsFunc(payments, func(a settle.Authorization) bool { return bytes.Contains(body, []byte(a.Payer[2:])) })
+			if ofCode && bytes.Contains(body, []byte(env.cfg.Network.Multicall[2:])) {
+				mu.Lock()
+				if signed < 0 {
+					signed = len(env.signedBy(env.gasKey))
+				}
+				if waiting++; waiting == wallets {
+					close(all)
+				}
+				mu.Unlock()
+				<-all
+			}
+			env.proxy.ServeHTTP(rw, r)
+		}))
+		defer slow.Close()
+		env.cfg.Client = patient(slow.URL)
+		first := env.payFrom(env.payers(1)[0], "1")
+		alone, answers := env.together(env.settler(), first, append(payments, env.payFrom(env.payers(1)[0], "2"))...)
+		env.settled(alone)
+		env.settled(answers[wallets])
+		for _, c := range answers[:wallets] {
+			if got := <-c; !errors.Is(got.err, settle.ErrUnsettleable) {
+				t.Errorf("a wallet of code: got %q, %v, want %v", got.txHash, got.err, settle.ErrUnsettleable)
+			}
+		}
+		if signed < 2 {
+			t.Error("the plain wallets were signed for last")
+		}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
+	"golang.org/x/sync/errgroup"
 
 	"deed.example/deed"
 )
@@ -20,6 +21,12 @@ type simulation struct {
 	fees    *fees
 	results []callResult
 	err     error
+}
+
+// passes reports whether the transfer succeeds.
+func (s *simulation) passes(i int) bool {
+	ok, _ := transferResult(s.pending[i].deploy, s.results[i])
+	return ok
 }
 
 // simulateMeanwhile simulates transfers in the background.
@@ -69,6 +76,19 @@ func (s *Settler) HasCode(ctx context.Context, w deed.Wallet) (bool, error) {
 func usesAllGas(err error) bool {
 	e, ok := errors.AsType[*RemoteError](err)
 	return ok && (e.Code == codeReverted || strings.Contains(e.Message, "out of gas"))
+}
+
+// examineAll is examine for many, some at a time.
+func (l *lane) examineAll(ctx context.Context, failing []*transferAttempt, offer *fees, fails func(w *wait, reason string)) {
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for _, t := range failing {
+		calls.Go(func() error {
+			note(l.examine(ctx, t, offer, fails), t.wait)
+			return nil
+		})
+	}
+	_ = calls.Wait() // the errors are noted
 }
 
 // examine simulates a transfer that failed once more, alone, because others may have used
