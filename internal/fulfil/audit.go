@@ -103,7 +103,7 @@ func (s *Service) Compare(ctx context.Context, ledger Ledger, on Chain, from Che
 func (s *Service) compareIncoming(ctx context.Context, ledger Ledger, on Chain, since time.Time, c *Comparison) error {
 	var transfers []settle.Transfer
 	next, err := readAll(c.From, func(from uint64) (next uint64, more bool, err error) {
-		found, err := s.Watcher.Incoming(ctx, from)
+		found, err := s.incoming(ctx, from)
 		transfers = append(transfers, found.Transfers...)
 		c.leaveOut(found.Unread)
 		return found.Next, found.Next <= found.Final, err

@@ -98,9 +98,6 @@ func (c *checkout) Collect(ctx context.Context, q order.Quote, want order.Purcha
 	if !q.Accepts(c.auth.Amount) {
 		return order.Payment{}, c.wrongAmount(ctx, q)
 	}
-	if err := c.s.Reverts.admit(ctx, c.s.Verifier, c.auth.Payer); err != nil {
-		return order.Payment{}, err
-	}
 	open, err := c.s.Store.OpenNonces(ctx, c.auth.Payer)
 	if err != nil {
 		return order.Payment{}, fmt.Errorf("read the open payments of %s: %w", c.auth.Payer, err)
@@ -127,8 +124,12 @@ func (c *checkout) checkAndAuthorize(ctx context.Context, want order.Purchase, o
 	if err != nil {
 		return order.Payment{}, nil, fmt.Errorf("check the payment: %w", err)
 	}
+	refused := c.s.Reverts.admit(ctx, c.s.Verifier, c.auth.Payer)
 	p, err = c.authorize(ctx, want, func(who order.Payer) error {
 		opened = nil // of an earlier run of the transaction
+		if refused != nil && !who.Alias {
+			return refused
+		}
 		if len(open) == 0 && len(who.Open) > 0 {
 			for _, o := range who.Open {
 				opened = append(opened, o.Nonce)

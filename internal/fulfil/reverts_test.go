@@ -86,7 +86,11 @@ func TestRevertsOfManyWalletsAreLimited(t *testing.T) {
 	if _, err := e.buy(from(stranger, "1"), "", name(13)); deed.CodeOf(err) != deed.CodeUnavailable {
 		t.Errorf("without an answer of the chain: got %v", err)
 	}
-	on.err, e.now = nil, e.now.Add(25*time.Hour)
+	on.err, on.check = nil, settle.ErrAlreadyPaid
+	if _, err := e.buy(from(stranger, "2"), "", name(15)); !errors.Is(err, settle.ErrAlreadyPaid) {
+		t.Errorf("a payment that is on the chain already: got %v", err)
+	}
+	on.check, e.now = nil, e.now.Add(25*time.Hour)
 	refresh()
 	if _, err := e.buy(from(stranger, "0"), "", name(14)); err != nil || e.Reverts.Reached() != nil {
 		t.Errorf("a day later: got %v", err)

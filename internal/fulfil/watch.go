@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -56,7 +57,7 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 		return false, fmt.Errorf("read the next block number: %w", err)
 	}
 	from = max(from, s.Terms.First)
-	found, err := s.Watcher.Incoming(ctx, from)
+	found, err := s.incoming(ctx, from)
 	if err != nil {
 		return false, fmt.Errorf("read the chain from block %d: %w", from, err)
 	}
@@ -83,6 +84,15 @@ func (s *Service) ReadChain(ctx context.Context) (more bool, err error) {
 		}
 	}
 	return found.Next > from && found.Next <= found.Final, errors.Join(aside...)
+}
+
+// incoming reads transfers to us. While the final block is below from, as after the first
+// start, a watcher reads earlier blocks again: those before the first one do not concern us.
+func (s *Service) incoming(ctx context.Context, from uint64) (settle.Arrivals, error) {
+	found, err := s.Watcher.Incoming(ctx, from)
+	found.Transfers = slices.DeleteFunc(found.Transfers, func(t settle.Transfer) bool { return t.Block < s.Terms.First })
+	found.Unread = slices.DeleteFunc(found.Unread, func(b settle.UnreadBlock) bool { return b.Number < s.Terms.First })
+	return found, err
 }
 
 // unknown returns the transfers of which it is not known yet that they arrived. Most are

@@ -79,7 +79,7 @@ type Refunder interface {
 // concurrent use.
 type Watcher interface {
 	// Incoming returns the final transfers by authorization into our treasuries,
-	// beginning at the block.
+	// beginning at the block, or earlier when that is not final yet.
 	Incoming(ctx context.Context, from uint64) (Arrivals, error)
 }
 

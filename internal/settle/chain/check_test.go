@@ -1,6 +1,8 @@
 package chain_test
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -130,6 +132,34 @@ func TestWalletOfCodePays(t *testing.T) {
 		bad.Payer = burner
 		if _, err := s.Check(t.Context(), env.signed(owner, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("one that burns all gas: got %v, want %s", err, deed.CodePaymentInvalid)
+		}
+	})
+}
+
+// A wallet of code that accepts its signature in one simulation, and not in the other, is given
+// up as any payment that cannot be settled: it does not wait until it expires.
+func TestWalletThatTellsSimulationsApart(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		s := env.settler()
+		b := &testChain{Chain: env.Chain}
+		differs := 0
+		for gas := 628_000; gas <= 676_000; gas += 8_000 {
+			// It accepts every signature when it has more gas than this.
+			w := b.deploy(t, fmt.Sprintf("63%08x5a11631626ba7e60e01b0260005260206000f3", gas))
+			env.give(w, int64(price))
+			a := env.pay(fmt.Sprint(gas))
+			a.Payer = w
+			_, err := s.Check(t.Context(), a, nil)
+			got := <-env.settleLater(s, a)
+			switch {
+			case got.err != nil && !errors.Is(got.err, settle.ErrUnsettleable):
+				t.Errorf("with %d gas: got %q, %v, want %v", gas, got.txHash, got.err, settle.ErrUnsettleable)
+			case err == nil && got.err != nil:
+				differs++
+			}
+		}
+		if differs == 0 {
+			t.Error("every wallet accepts its signature always or never")
 		}
 	})
 }

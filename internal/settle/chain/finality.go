@@ -114,6 +114,7 @@ type view struct {
 	sent     map[string][]settle.Transaction
 	receipts map[string]*receipt    // canonical and final ones, by hash; nil where there is no such receipt
 	counts   map[deed.Wallet]uint64 // transactions at the final block
+	failures map[string]progress    // of final transactions, by hash: failed or starved
 }
 
 // depth returns how deep the final block is, counted from 1.

@@ -77,7 +77,8 @@ type wait struct {
 	// Used by the leader only: the reason why this round has no outcome; the head of
 	// the last round without an error; a block in which the nonce was unused; when to
 	// check again although the head is the same; whether the nonce was used in some block;
-	// whether it needs a transaction of its own; the last one that this process signed.
+	// whether it needs a transaction of its own; whether one that it shared has failed; the
+	// last one that this process signed.
 	found error
 	seen  common.Hash
 	low   uint64
@@ -85,6 +86,8 @@ type wait struct {
 	used  bool
 	alone bool
 	own   settle.Transaction
+
+	reverted bool
 }
 
 // await waits for an outcome. One of the waiting callers is the leader: it works

@@ -240,6 +240,8 @@ func (l *lane) nextAttempt(ctx context.Context, v *view, w *wait) (*transferAtte
 	case failed:
 		l.resolve(w, "", fmt.Errorf("%s: %w", w.purpose, settle.ErrReverted))
 		return nil, nil
+	case starved:
+		w.alone, w.reverted = true, true
 	}
 	last := sent[len(sent)-1]
 	if last.Attempt >= maxAttempts {
@@ -255,7 +257,11 @@ func (l *lane) stuck(w *wait, reason string) {
 	if reason == "" {
 		reason = "the chain gives no reason"
 	}
-	l.resolve(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, settle.ErrUnsettleable))
+	outcome := settle.ErrUnsettleable
+	if w.reverted {
+		outcome = settle.ErrReverted
+	}
+	l.resolve(w, "", fmt.Errorf("%s: %s: %w", w.purpose, reason, outcome))
 }
 
 // due reports whether the delay after the last attempt is over.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
@@ -29,7 +30,7 @@ type transferAttempt struct {
 // plan signs transactions for payments that are in none that can still be mined.
 // Payments of plain wallets share a transaction. Each payment of a contract
 // wallet has its own, because the code of the wallet may use up all the gas, and so has
-// one that had no gas left.
+// one that had no gas left. They are last: each takes calls of its own.
 func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed bool, err error) {
 	pending = onePerPurpose(pending)
 	if len(pending) == 0 {
@@ -38,7 +39,7 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 	if err := l.markWallets(ctx, pending); err != nil {
 		return false, err
 	}
-	var combined []*transferAttempt
+	var combined, single []*transferAttempt
 	for _, t := range pending {
 		if t.plain && !t.alone {
 			combined = append(combined, t)
@@ -50,12 +51,44 @@ func (l *lane) plan(ctx context.Context, pending []*transferAttempt) (signed boo
 				continue
 			}
 		}
-		some, err := l.signAttempts(ctx, []*transferAttempt{t}, l.stuck)
-		note(err, t.wait)
-		signed = signed || some
+		single = append(single, t)
 	}
-	some, err := l.signBatches(ctx, batches(combined))
-	return signed || some, err
+	signed, err = l.signBatches(ctx, batches(combined))
+	for some := range slices.Chunk(single, callsAtOnce) {
+		l.sendMeanwhile(ctx)
+		signed = l.signSingles(ctx, some) || signed
+	}
+	return signed, err
+}
+
+// callsAtOnce limits the calls of a round that are made at the same time.
+const callsAtOnce = 8
+
+// signSingles signs a transaction for each. They are simulated at the same time: anybody can
+// make many wallets of code, whose payments must not delay the others.
+func (l *lane) signSingles(ctx context.Context, single []*transferAttempt) (signed bool) {
+	simulations := make([]*simulation, len(single))
+	var calls sync.WaitGroup
+	for i, t := range single {
+		calls.Go(func() {
+			s := l.simulateMeanwhile(ctx, []*transferAttempt{t})
+			if <-s.done; s.err == nil && !s.passes(0) {
+				note(l.examine(ctx, t, s.fees, l.stuck), t.wait)
+				return
+			}
+			simulations[i] = s
+		})
+	}
+	calls.Wait()
+	for i, s := range simulations {
+		if s == nil {
+			continue
+		}
+		ok, err := l.signSimulated(ctx, s, l.stuck)
+		note(err, single[i].wait)
+		signed = signed || ok
+	}
+	return signed
 }
 
 // batches divides attempts into those that share a transaction: they have the same number.
@@ -167,15 +200,13 @@ func (l *lane) signSimulated(ctx context.Context, s *simulation, fails func(w *w
 	o := draft{gas: settleGas, attempt: pending[0].attempt, fees: s.fees, calls: map[string][]byte{}}
 	var failing []*transferAttempt
 	for i, t := range pending {
-		if ok, _ := transferResult(t.deploy, s.results[i]); ok {
+		if s.passes(i) {
 			o.calls[t.purpose] = t.auth.call()
 		} else {
 			failing = append(failing, t)
 		}
 	}
-	for _, t := range failing {
-		note(l.examine(ctx, t, o.fees, fails), t.wait)
-	}
+	l.examineAll(ctx, failing, o.fees, fails)
 	if len(o.calls) == 0 {
 		return false, nil
 	}

@@ -94,7 +94,7 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 	if err != nil {
 		return false, fmt.Errorf("find the final block: %w", err)
 	}
-	v := &view{head: head, final: final, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}}
+	v := &view{head: head, final: final, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}, failures: map[string]progress{}}
 	l.readOwnReceipts(ctx, v, group)
 	group = slices.DeleteFunc(slices.Clone(group), func(w *wait) bool { return l.shown(ctx, v, w) })
 	if len(group) == 0 {
@@ -146,6 +146,7 @@ const (
 	abandoned          // no process signs for it any more
 	inFlight           // our transaction may still be mined
 	failed             // our transaction is final and did not make the transfer
+	starved            // likewise, and it had no gas left for all of its transfers
 	displaced          // a foreign transaction has our nonce
 )
 
@@ -175,7 +176,7 @@ func (r *reader) progressOf(ctx context.Context, v *view, sent []settle.Transact
 			return inFlight, err
 		}
 		if found != nil {
-			return failed, nil
+			return r.failure(ctx, v, t, found)
 		}
 	}
 	return displaced, nil

@@ -44,6 +44,7 @@ type receipt struct {
 	Block     quantity    `json:"blockNumber"`
 	BlockHash common.Hash `json:"blockHash"`
 	Status    quantity    `json:"status"`
+	GasUsed   quantity    `json:"gasUsed"`
 	Logs      []logEntry  `json:"logs"`
 }
 

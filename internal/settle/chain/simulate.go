@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
+	"golang.org/x/sync/errgroup"
 
 	"deed.example/deed"
 )
@@ -20,6 +21,12 @@ type simulation struct {
 	fees    *fees
 	results []callResult
 	err     error
+}
+
+// passes reports whether the transfer succeeds.
+func (s *simulation) passes(i int) bool {
+	ok, _ := transferResult(s.pending[i].deploy, s.results[i])
+	return ok
 }
 
 // simulateMeanwhile simulates transfers in the background.
@@ -71,9 +78,22 @@ func usesAllGas(err error) bool {
 	return ok && (e.Code == codeReverted || strings.Contains(e.Message, "out of gas"))
 }
 
+// examineAll is examine for many, some at a time.
+func (l *lane) examineAll(ctx context.Context, failing []*transferAttempt, offer *fees, fails func(w *wait, reason string)) {
+	var calls errgroup.Group
+	calls.SetLimit(callsAtOnce)
+	for _, t := range failing {
+		calls.Go(func() error {
+			note(l.examine(ctx, t, offer, fails), t.wait)
+			return nil
+		})
+	}
+	_ = calls.Wait() // the errors are noted
+}
+
 // examine simulates a transfer that failed once more, alone, because others may have used
 // up the gas, and reads at the same block whether its nonce is used. It calls fails if it
-// fails for another reason.
+// fails for another reason. A wallet of code was alone before.
 func (l *lane) examine(ctx context.Context, t *transferAttempt, offer *fees, fails func(w *wait, reason string)) error {
 	state := batchCall{l.s.token, true, pack(tokenABI, "authorizationState", t.auth.from, t.auth.nonce)}
 	results, err := l.simulate(ctx, []*transferAttempt{t}, offer, []batchCall{state})
@@ -96,6 +116,11 @@ func (l *lane) examine(ctx context.Context, t *transferAttempt, offer *fees, fai
 			t.used, t.again = true, l.s.Now() // the final block may be the same
 		}
 		return fmt.Errorf("%w: its nonce is used in a block that is not final yet", errWaiting)
+	case ok && !t.plain:
+		// Its code may tell the two simulations apart, for example by the gas, and the payment
+		// would keep its name from others until it expires.
+		fails(t.wait, "its wallet accepts the signature at one time, and not at another")
+		return nil
 	case ok:
 		t.alone, t.again = true, l.s.Now().Add(l.s.Network.BlockTime)
 		return fmt.Errorf("%w: it succeeds alone", errWaiting)
