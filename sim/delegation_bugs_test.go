@@ -121,8 +121,6 @@ func (s *scripted) is(what, place string, ds int) {
 	}
 }
 
-// A name without a DS whose servers were changed without an answer, and whose owner then
-// An owner who chooses others while a name settles, which the registry does not do, does not
 // Who cancels a return gets the foreign DS back.
 func TestCanceledReturnKeepsTheDS(t *testing.T) {
 	s := openScripted(t)
@@ -135,7 +133,17 @@ func TestCanceledReturnKeepsTheDS(t *testing.T) {
 	s.is("canceled", "a", 1)
 }
 
-// A name that came back without an answer, and was handed over before that was noticed, waits
+// A name with our servers and a DS that none of its keys has, as after a transfer to us or the
+// restore of a backup, gets the DS of its keys.
+func TestWrongDSIsReplaced(t *testing.T) {
+	s := openScripted(t)
+	s.forced = s.now.Add(forcedFor) // it is bogus, and nobody knows since when
+	s.parent = append(s.parent, published{at: s.now, ds: []dnssec.DS{foreignDS}})
+	s.wait(50 * time.Hour)
+	s.is("compared", "home", 1)
+	s.must(s.rested())
+}
+
 // replaceKey has the key replaced, up to the end of the last wait.
 func (s *scripted) replaceKey() {
 	s.t.Helper()
@@ -157,7 +165,6 @@ func (s *scripted) rolled(want bool) {
 	}
 }
 
-// A roll that finds the DS of the old key at its end replaces it without an answer, and waits
 // Of two calls at once, the one that names the servers of the record does not undo the other
 // without a wait.
 func TestServersAreSetTwiceAtOnce(t *testing.T) {

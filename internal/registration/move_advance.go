@@ -130,6 +130,11 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 		_, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 		return err
 	}
+	if seen := r.DSSeen.Add(s.ParentTTL.DS); !m.AtOnce() && s.RegistryNow().Before(seen) && !lifecycle.SameServers(h.Nameservers, m.Hosts) {
+		longer := m // a DS was removed since the move began
+		longer.EffectiveAt = seen
+		return s.Moves.PutMove(ctx, longer, &m, "")
+	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
 	}

@@ -3,37 +3,42 @@ package registration
 import (
 	"context"
 	"slices"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
 )
 
-// removeStray removes a DS of our key from a name that is served elsewhere (see
-// lifecycle.Registration.StrayDS), and returns the registry's record after that. If this
-// fails, the record has the DS that we know, so that the DS is found stray again, and
-// removed is false.
-func (l *Lifecycle) removeStray(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding) (after lifecycle.Holding, removed bool) {
-	if l.DS == nil || dnssec.SameDS(h.DS, was.DS) {
-		return h, true
+// removeStray removes a DS that makes the name bogus (see lifecycle.Registration.StrayDS), and
+// returns the registry's record after that. Of a name with our servers, that of its keys is
+// published then. If this fails, the record has the DS that we know, so that the DS is found
+// stray again, and the name is compared again after retry, which is zero otherwise.
+func (l *Lifecycle) removeStray(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding) (after lifecycle.Holding, retry time.Duration) {
+	known := dnssec.SameDS(h.DS, was.DS) && !lifecycle.SameServers(h.Nameservers, l.Servers)
+	if l.DS == nil || known || len(h.DS) == 0 || ending(h) {
+		return h, 0
 	}
 	current, old, err := l.DS(ctx, was.Name)
 	if deed.CodeOf(err) == deed.CodeNotFound {
-		return h, true // it has no zone here, and no keys
+		return h, 0 // it has no zone here, and no keys
 	}
 	rest, stray := was.StrayDS(h, l.Servers, slices.Concat(current, old))
 	if err == nil && !stray {
-		return h, true
+		return h, 0
 	}
 	if err == nil {
 		err = l.Manager.SetDS(ctx, was.Name, rest)
 	}
-	if err != nil {
-		l.Log.Error("a DS at the registry could not be compared with our keys, or one of ours not be removed from a name that is served elsewhere, which is bogus until then",
-			"domain", string(was.Name), "registrar", was.Backend, "err", err.Error())
-		h.DS = was.DS
-		return h, false
+	if err == nil {
+		h.DS = rest
+		return h, 0
 	}
-	h.DS = rest
-	return h, true
+	l.Log.Error("a DS at the registry could not be compared with our keys, or one that makes the name bogus not be removed",
+		"domain", string(was.Name), "registrar", was.Backend, "err", err.Error())
+	h.DS, retry = was.DS, registryRetryDelay
+	if refused(err) {
+		retry = missingCheckInterval
+	}
+	return h, retry
 }
