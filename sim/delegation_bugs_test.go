@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
 
@@ -131,6 +132,18 @@ func TestCanceledReturnKeepsTheDS(t *testing.T) {
 	s.is("canceled", "a", 1)
 	s.wait(100 * time.Hour)
 	s.is("canceled", "a", 1)
+}
+
+// A name that was transferred to us, and whose buyer named the servers that it has already,
+// keeps its DS.
+func TestTransferToTheSameServersKeepsTheDS(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.moves.PutMove(t.Context(), lifecycle.Move{
+		Name: signedName, Reference: signedOrder, Wallet: s.owner, Step: lifecycle.MoveWithdrawing, Hosts: places["a"], EffectiveAt: s.now, Created: s.now,
+	}, nil, ""))
+	s.wait(100 * time.Hour)
+	s.is("transferred", "a", 1)
 }
 
 // A name with our servers and a DS that none of its keys has, as after a transfer to us or the
