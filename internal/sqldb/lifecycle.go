@@ -88,6 +88,14 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed
 	return nil
 }
 
+// CompareSoon implements registration.Names.
+func (s Registrations) CompareSoon(ctx context.Context, name deed.Name) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = $1 WHERE domain = $2 AND next_at > $1`, s.Now().Unix(), name)
+		return err
+	})
+}
+
 // compareDelay is how soon after an act of its owner a name is compared with the
 // registry: of two concurrent actions, it may have applied them in the other order.
 const compareDelay = time.Minute
