@@ -157,6 +157,22 @@ func TestWrongDSIsReplaced(t *testing.T) {
 	s.must(s.rested())
 }
 
+// An owner whose registry does not remove the DS, because the name is in redemption or locked
+// there, is not told that it was removed.
+func TestRefusedWithdrawalIsNoEvent(t *testing.T) {
+	s := openScripted(t)
+	newLife(s.delegations)
+	s.life.entry.Expires = s.now.AddDate(0, 0, -graceDays-1)
+	s.failed(s.to("a", ""))
+	events, err := s.names.Events(t.Context(), signedOrder)
+	s.must(err)
+	for _, e := range events {
+		if e.Type == lifecycle.EventDSWithdrawn {
+			t.Errorf("got %+v", events)
+		}
+	}
+}
+
 // replaceKey has the key replaced, up to the end of the last wait.
 func (s *scripted) replaceKey() {
 	s.t.Helper()
