@@ -68,6 +68,9 @@ func (s Registrations) ended(ctx context.Context, tx *Tx, was lifecycle.Registra
 		err = s.Zones.endZone(ctx, tx, was.Name)
 	}
 	if err == nil {
+		err = endSuspension(ctx, tx, was.Name)
+	}
+	if err == nil {
 		err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
 	}
 	if err == nil {
