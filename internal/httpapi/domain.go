@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"cmp"
 	"net/http"
 	"net/netip"
-	"strings"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -64,6 +61,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	if v.Status == lifecycle.StatusSuspended {
 		out.Warnings = append(out.Warnings, suspendedWarning(v.Registration))
 	}
+	if v.Status == lifecycle.StatusTransferring {
+		out.Warnings = append(out.Warnings, s.transferringWarning(v.Registration))
+	}
 	if v.Stopped {
 		out.Warnings = append(out.Warnings, s.stoppedWarning())
 	}
@@ -93,7 +93,9 @@ func (s *Server) fromView(v registration.View) api.Domain {
 	if v.Renewal.Amount > 0 {
 		out.Grace.Price = v.Renewal.Amount.String()
 	}
-	out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
+	if v.Status != lifecycle.StatusTransferring { // it cannot be renewed
+		out.Warnings = append(out.Warnings, phaseWarnings[v.Lifecycle.Phase])
+	}
 	return out
 }
 
@@ -105,34 +107,6 @@ func fromVerification(v lifecycle.Verification) *api.Verification {
 	return out
 }
 
-// verificationWarning explains to the owner what the registry demands.
-func verificationWarning(v lifecycle.Verification, r registration.RegistrantView) string {
-	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): " + whoAnswers(r)
-	if v.Deadline.IsZero() {
-		return text
-	}
-	return text + " by " + v.Deadline.UTC().Format(time.RFC3339) + ", or the name stops working"
-}
-
-// suspendedWarning explains to the owner why a name does not work.
-func suspendedWarning(r lifecycle.Registration) string {
-	if r.OnHold() {
-		return "the registry has put the name on hold (see eppStatus): it does not resolve until the registry ends that; ask the operator for the reason"
-	}
-	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
-}
-
-// stoppedWarning explains to the owner why an operator's suspension stops a name.
-func (s *Server) stoppedWarning() string {
-	return "the operator has stopped serving the name, so it does not resolve; it stays its owner's: ask " + cmp.Or(s.Contact, "the operator") + " for the reason"
-}
-
-// moveWarnings explain to the owner what the state of a delegation means.
-var moveWarnings = map[lifecycle.MoveStep]string{
-	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
-	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
-}
-
 // fromMove returns a change of name servers as its owner sees it, and what it means.
 func fromMove(m lifecycle.Move) (*api.Delegation, string) {
 	d := &api.Delegation{State: string(m.Step), Nameservers: m.Hosts, Glue: fromGlue(m.Glue), EffectiveAt: m.EffectiveAt}
@@ -141,17 +115,6 @@ func fromMove(m lifecycle.Move) (*api.Delegation, string) {
 	}
 	d.RefusedAt = &m.Refused
 	return d, refusedWarning
-}
-
-// refusedWarning explains to the owner what a delegation with refusedAt means.
-const refusedWarning = "the registry refuses the change of the name servers (see delegation), which is tried again, ever less often: set the current ones to cancel it, or others"
-
-// phaseWarnings explain to the owner what a phase means.
-var phaseWarnings = map[lifecycle.Phase]string{
-	lifecycle.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
-	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
-	lifecycle.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
-	lifecycle.PhaseGone:          "the name is being deleted",
 }
 
 func fromEvents(events []lifecycle.Event) []api.DomainEvent {
@@ -183,7 +146,11 @@ func (s *Server) authCode(w http.ResponseWriter, r *http.Request, who deed.Walle
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.reply(w, http.StatusOK, api.AuthCode{Domain: string(name), AuthCode: code.Reveal()})
+	out := api.AuthCode{Domain: string(name), AuthCode: code.Reveal(), Warnings: []string{}}
+	if v, err := s.Registrations.Name(r.Context(), name); err == nil { // else the code is worth more than the warnings
+		out.Warnings = append(out.Warnings, s.leavingWarnings(v.Registration)...)
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 

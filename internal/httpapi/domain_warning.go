@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registration"
+)
+
+// verificationWarning explains to the owner what the registry demands.
+func verificationWarning(v lifecycle.Verification, r registration.RegistrantView) string {
+	text := "the registry demands that the registrant is verified (" + strings.Join(v.Claims, ", ") + "): " + whoAnswers(r)
+	if v.Deadline.IsZero() {
+		return text
+	}
+	return text + " by " + v.Deadline.UTC().Format(time.RFC3339) + ", or the name stops working"
+}
+
+// suspendedWarning explains to the owner why a name does not work.
+func suspendedWarning(r lifecycle.Registration) string {
+	if r.OnHold() {
+		return "the registry has put the name on hold (see eppStatus): it does not resolve until the registry ends that; ask the operator for the reason"
+	}
+	return "the registry does not show the name in our account, and it may not resolve: the operator is looking into it"
+}
+
+// stoppedWarning explains to the owner why an operator's suspension stops a name.
+func (s *Server) stoppedWarning() string {
+	return "the operator has stopped serving the name, so it does not resolve; it stays its owner's: ask " + cmp.Or(s.Contact, "the operator") + " for the reason"
+}
+
+// moveWarnings explain to the owner what the state of a delegation means.
+var moveWarnings = map[lifecycle.MoveStep]string{
+	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
+	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
+}
+
+// refusedWarning explains to the owner what a delegation with refusedAt means.
+const refusedWarning = "the registry refuses the change of the name servers (see delegation), which is tried again, ever less often: set the current ones to cancel it, or others"
+
+// phaseWarnings explain to the owner what a phase means.
+var phaseWarnings = map[lifecycle.Phase]string{
+	lifecycle.PhaseGrace:         "the name has expired: renew it, or it stops working when its grace ends",
+	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
+	lifecycle.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
+	lifecycle.PhaseGone:          "the name is being deleted",
+}
+
+// transferringWarning explains to the owner what a pending transfer means.
+func (s *Server) transferringWarning(r lifecycle.Registration) string {
+	text := "another registrar has asked for the name, and gets it soon: if you did not order that, tell " + cmp.Or(s.Contact, "the operator") + " at once"
+	if s.serves(r) {
+		text += "; our name servers stop answering for it then"
+	}
+	return text
+}
+
+// leavingWarnings explain to the owner, who reads the auth code, what a transfer meets.
+func (s *Server) leavingWarnings(r lifecycle.Registration) (all []string) {
+	if s.serves(r) {
+		all = append(all, "our name servers stop answering for the name when another registrar gets it: have its zone served elsewhere, and change its name servers, before you order the transfer")
+	}
+	if slices.Contains(r.Registry.Statuses, "serverTransferProhibited") {
+		all = append(all, "the registry does not transfer the name yet (serverTransferProhibited): usually within 60 days of its registration or last transfer")
+	}
+	return all
+}
+
+// serves reports whether the name is delegated to any of our name servers.
+func (s *Server) serves(r lifecycle.Registration) bool {
+	return slices.ContainsFunc(r.Nameservers, func(host string) bool { return slices.Contains(s.Registrations.Nameservers, host) })
+}
