@@ -93,9 +93,10 @@ type AccountDomain struct {
 
 // AuthCode is the code that another registrar needs for a transfer.
 type AuthCode struct {
-	Domain   string `json:"domain"`
-	AuthCode string `json:"authCode"`
-	Locked   bool   `json:"locked"`
+	Domain   string   `json:"domain"`
+	AuthCode string   `json:"authCode"`
+	Locked   bool     `json:"locked"`
+	Warnings []string `json:"warnings"` // what to do before the transfer
 }
 
 // LockRequest is the body of PUT /domains/{domain}/lock.

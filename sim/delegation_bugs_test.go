@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 )
 
@@ -201,6 +202,45 @@ func TestCanceledReturnKeepsTheDS(t *testing.T) {
 	s.is("canceled", "a", 1)
 	s.wait(100 * time.Hour)
 	s.is("canceled", "a", 1)
+}
+
+// A name that was transferred to us, and whose buyer named the servers that it has already,
+// keeps its DS.
+func TestTransferToTheSameServersKeepsTheDS(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.moves.PutMove(t.Context(), lifecycle.Move{
+		Name: signedName, Reference: signedOrder, Wallet: s.owner, Step: lifecycle.MoveWithdrawing, Hosts: places["a"], EffectiveAt: s.now, Created: s.now,
+	}, nil, ""))
+	s.wait(100 * time.Hour)
+	s.is("transferred", "a", 1)
+}
+
+// A name with our servers and a DS that none of its keys has, as after a transfer to us or the
+// restore of a backup, gets the DS of its keys.
+func TestWrongDSIsReplaced(t *testing.T) {
+	s := openScripted(t)
+	s.forced = s.now.Add(forcedFor) // it is bogus, and nobody knows since when
+	s.parent = append(s.parent, published{at: s.now, ds: []dnssec.DS{foreignDS}})
+	s.wait(50 * time.Hour)
+	s.is("compared", "home", 1)
+	s.must(s.rested())
+}
+
+// An owner whose registry does not remove the DS, because the name is in redemption or locked
+// there, is not told that it was removed.
+func TestRefusedWithdrawalIsNoEvent(t *testing.T) {
+	s := openScripted(t)
+	newLife(s.delegations)
+	s.life.entry.Expires = s.now.AddDate(0, 0, -graceDays-1)
+	s.failed(s.to("a", ""))
+	events, err := s.names.Events(t.Context(), signedOrder)
+	s.must(err)
+	for _, e := range events {
+		if e.Type == lifecycle.EventDSWithdrawn {
+			t.Errorf("got %+v", events)
+		}
+	}
 }
 
 // A name that came back without an answer, and was handed over before that was noticed, waits

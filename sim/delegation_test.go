@@ -205,6 +205,9 @@ func (d *delegations) handOver() {
 
 // work advances what is due, as a worker does.
 func (d *delegations) work() {
+	if d.life != nil {
+		d.life.run()
+	}
 	for _, i := range d.rng.Perm(len(d.rows)) {
 		row := d.rows[i]
 		ids, err := row.due(context.Background())
@@ -222,6 +225,9 @@ func (d *delegations) work() {
 			d.busy[row.what] = false
 		}
 		d.noteKeys()
+		if d.life != nil {
+			d.life.noteRecord()
+		}
 	}
 }
 

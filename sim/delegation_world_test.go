@@ -39,6 +39,7 @@ type delegations struct {
 	locked  bool
 	busy    map[string]bool   // tables whose row is advanced
 	script  map[string][]fate // of the next calls of the registry, by method; only of scripted runs
+	life    *life             // nil if the name does not expire, and nobody else has it
 }
 
 // A fate is what happens to a call of the registry.
@@ -98,6 +99,9 @@ func (d *delegations) bogus() error {
 		}
 		for _, s := range servers {
 			var err error
+			if len(s.hosts) == 0 { // it was not published
+				continue
+			}
 			if placeOf(s.hosts) == "home" {
 				err = d.bogusHere(p.ds)
 			} else if !dnssec.AnyDS(p.ds, []dnssec.DS{foreignDS}) {
@@ -122,11 +126,14 @@ func (d *delegations) bogusHere(ds []dnssec.DS) error {
 		return d.keySets
 	}
 	for _, set := range recent(dnssec.KeyTTL) {
+		if len(set.keys) == 0 {
+			continue // our servers did not answer
+		}
 		if !slices.ContainsFunc(set.keys, func(key []dnssec.DS) bool { return dnssec.AnyDS(ds, key) }) {
 			return errors.New("no key has it")
 		}
 		for _, signed := range recent(sigTTL) {
-			if !slices.ContainsFunc(set.keys, func(key []dnssec.DS) bool { return dnssec.AnyDS(key, signed.keys[0]) }) {
+			if len(signed.keys) > 0 && !slices.ContainsFunc(set.keys, func(key []dnssec.DS) bool { return dnssec.AnyDS(key, signed.keys[0]) }) {
 				return errors.New("the keys did not sign the records")
 			}
 		}
@@ -144,7 +151,10 @@ func (d *delegations) check() {
 // noteKeys notes the keys of the zone.
 func (d *delegations) noteKeys() {
 	ids, err := d.zones.ZoneKeys(context.Background(), signedName)
-	if err != nil && d.broken == nil {
+	if err == nil && d.life != nil && !d.served() {
+		ids = nil
+	}
+	if err != nil && d.broken == nil && (d.life == nil || deed.CodeOf(err) != deed.CodeNotFound) {
 		d.broken = err
 		return
 	}
@@ -165,79 +175,10 @@ func (d *delegations) noteKeys() {
 	d.check()
 }
 
-// fails is how a registry fails: silently.
-func (d *delegations) fails(once int) bool { return d.faulty && d.rng.IntN(once) == 0 }
-
-// ask makes a call of the registry, which may fail before or after it is done; the caller may
-// die, too.
-func (d *delegations) ask(method, what string, f func()) error {
-	d.others()
-	var next fate
-	if left := d.script[method]; len(left) > 0 {
-		next, d.script[method] = left[0], left[1:]
-	}
-	if next.before != nil {
-		next.before()
-	}
-	switch {
-	case next.notDone:
-		return errSilent
-	case d.fails(12):
-		d.tell("%s is not done", what)
-		return errSilent
-	case d.fails(15) && method != "Holding":
-		d.tell("%s is refused", what)
-		return deed.Invalid("domain", "is locked or busy at the registry")
-	case d.fails(80):
-		panic(death{})
-	}
-	f()
-	d.tell("%s", what)
-	d.check()
-	d.others()
-	switch {
-	case next.lost:
-		return errSilent
-	case next.dies:
-		panic(death{})
-	case d.fails(12):
-		d.tell("%s: the answer is lost", what)
-		return errSilent
-	case d.fails(60):
-		panic(death{})
-	}
-	return nil
-}
-
-// Holding implements registrar.Manager.
-func (d *delegations) Holding(context.Context, deed.Name) (h lifecycle.Holding, err error) {
-	err = d.ask("Holding", "it is looked up", func() {
-		h = lifecycle.Holding{
-			Name: signedName, Reference: signedOrder, Created: time.Unix(1_800_000_000, 0), Expires: time.Unix(1_800_000_000, 0).AddDate(9, 0, 0),
-			EPPStatus: []string{"ok"}, Locked: d.locked, Nameservers: d.hosts.last().hosts, DS: d.parent.last().ds,
-		}
-	})
-	return h, err
-}
-
-// SetNameservers implements registrar.Manager.
-func (d *delegations) SetNameservers(_ context.Context, _ deed.Name, hosts []string) error {
-	return d.ask("SetNameservers", "the registry sets the servers "+placeOf(hosts), func() { d.hosts = append(d.hosts, published{at: d.now, hosts: hosts}) })
-}
-
-// SetDS implements registrar.Manager.
-func (d *delegations) SetDS(_ context.Context, _ deed.Name, ds []dnssec.DS) error {
-	return d.ask("SetDS", fmt.Sprintf("the registry sets the DS %v", ds), func() { d.parent = append(d.parent, published{at: d.now, ds: ds}) })
-}
-
-// SetLock implements registrar.Manager.
-func (d *delegations) SetLock(_ context.Context, _ deed.Name, locked bool) error {
-	return d.ask("SetLock", "it is locked", func() { d.locked = locked })
-}
-
-// AuthCode implements registrar.Manager.
-func (d *delegations) AuthCode(context.Context, deed.Name) (deed.Secret, error) {
-	return "secret", d.ask("AuthCode", "it has a new code", func() {})
+// served reports whether our servers answer for the name.
+func (d *delegations) served() bool {
+	r, err := d.names.Registration(context.Background(), signedName)
+	return err == nil && r.Status.Resolves()
 }
 
 func (d *delegations) tell(format string, args ...any) {

@@ -32,6 +32,10 @@ func (s nameStore) CountActions(ctx context.Context, reference string) (int, err
 	return call(s.p, "CountActions", func() (int, error) { return s.s.CountActions(ctx, reference) })
 }
 
+func (s nameStore) CompareSoon(ctx context.Context, name deed.Name) error {
+	return act(s.p, "CompareSoon "+string(name), func() error { return s.s.CompareSoon(ctx, name) })
+}
+
 func (s nameStore) RecordAction(ctx context.Context, is lifecycle.Registration, a lifecycle.OwnerAction) error {
 	return act(s.p, "RecordAction "+string(a.Kind), func() error {
 		err := s.s.RecordAction(ctx, is, a)

@@ -7,3 +7,6 @@ const usualSeeds = 600
 
 // delegationSeeds is how many seeds of TestDelegationSimulation it does.
 const delegationSeeds = 5_000
+
+// lifeSeeds is how many seeds of TestLifeSimulation it does.
+const lifeSeeds = 2_000

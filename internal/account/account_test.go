@@ -52,11 +52,12 @@ func TestWarnings(t *testing.T) {
 	}
 	const day = 24 * time.Hour
 	for want, r := range map[string]lifecycle.Registration{
-		"a.com expires on 2026-03-31, in 30 days: renew it to keep it":                                             name(lifecycle.StatusActive, 30*day),
-		"a.com expires on 2026-03-03, in 1 day: renew it to keep it":                                               name(lifecycle.StatusActive, 47*time.Hour),
-		"a.com expires on 2026-03-01, in less than a day: renew it to keep it":                                     name(lifecycle.StatusTransferring, time.Hour),
-		"a.com expired on 2026-02-28: renew it, or it stops working when its grace ends":                           name(lifecycle.StatusExpired, -day),
-		"a.com expired on 2026-01-20 and does not work any more: renew it, with its restore fee, or it is deleted": name(lifecycle.StatusRedemption, -40*day),
+		"a.com expires on 2026-03-31, in 30 days: renew it to keep it":                                                         name(lifecycle.StatusActive, 30*day),
+		"a.com expires on 2026-03-03, in 1 day: renew it to keep it":                                                           name(lifecycle.StatusActive, 47*time.Hour),
+		"a.com expires on 2026-03-01, in less than a day: renew it to keep it":                                                 name(lifecycle.StatusSuspended, time.Hour),
+		"the term of a.com ends on 2026-03-01, and another registrar has asked for it: it can be renewed when that is decided": name(lifecycle.StatusTransferring, time.Hour),
+		"a.com expired on 2026-02-28: renew it, or it stops working when its grace ends":                                       name(lifecycle.StatusExpired, -day),
+		"a.com expired on 2026-01-20 and does not work any more: renew it, with its restore fee, or it is deleted":             name(lifecycle.StatusRedemption, -40*day),
 		"": name(lifecycle.StatusActive, 30*day+1),
 	} {
 		if got := account.Warning(r, now); got != want {

@@ -39,6 +39,8 @@ func Warning(r lifecycle.Registration, now time.Time) string {
 	switch {
 	case left > soon || r.Status == lifecycle.StatusTransferred || r.Status == lifecycle.StatusPendingDelete:
 		return ""
+	case r.Status == lifecycle.StatusTransferring:
+		return fmt.Sprintf("the term of %s ends on %s, and another registrar has asked for it: it can be renewed when that is decided", r.Name, day)
 	case r.Status == lifecycle.StatusRedemption:
 		return fmt.Sprintf("%s expired on %s and does not work any more: renew it, with its restore fee, or it is deleted", r.Name, day)
 	case left <= 0:

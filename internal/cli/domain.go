@@ -267,6 +267,7 @@ func authCodeCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
+		s.warn(code.Warnings)
 		return s.show(code, list{rows: [][]string{{code.AuthCode}}})
 	})
 }

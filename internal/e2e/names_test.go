@@ -425,15 +425,20 @@ func TestTransferRejected(t *testing.T) {
 func TestTransferOut(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
-		s.pass(t, 61*day) // new names cannot be transferred for 60 days
 		token := s.bearer(t, owner)
+		s.runLifecycle(t)
+		if young := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token)); !says(young.Warnings, "our name servers stop") || !says(young.Warnings, "does not transfer the name yet") {
+			t.Errorf("got %v", young.Warnings)
+		}
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":true}`, "Authorization", token).expect(t, 200, "")
+		s.pass(t, 61*day) // new names cannot be transferred for 60 days
 		if d := s.domain(t, "first.com"); !d.Locked {
 			t.Error("a new name is not locked")
 		}
 		s.do(t, "POST", "/domains/first.com/authcode", "").expect(t, 401, deed.CodeAuthRequired)
 		s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", s.bearer(t, newAccount(t))).expect(t, 403, deed.CodeOwnershipDenied)
 		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
-		if d := s.domain(t, "first.com"); d.Locked || code.AuthCode == "" {
+		if d := s.domain(t, "first.com"); d.Locked || code.AuthCode == "" || says(code.Warnings, "does not transfer the name yet") {
 			t.Errorf("got %+v and %+v", code, d)
 		}
 		if err := s.registry.Leave(t.Context(), "first.com", "wrong"); err == nil {
@@ -443,7 +448,7 @@ func TestTransferOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.pass(t, day)
-		if d := s.domain(t, "first.com"); d.Status != "transferring" || !has(d.Events, "transfer_out_started") {
+		if d := s.domain(t, "first.com"); d.Status != "transferring" || !has(d.Events, "transfer_out_started") || !says(d.Warnings, "another registrar has asked for the name") {
 			t.Errorf("got %+v", d)
 		}
 		s.renew(t, "first.com", 1, s.promise(owner, comRenewal).header(t)).expect(t, 400, deed.CodeValidation)
@@ -451,6 +456,11 @@ func TestTransferOut(t *testing.T) {
 		s.get(t, "/domains/first.com").expect(t, 404, deed.CodeNotFound)
 		s.audit(t)
 	})
+}
+
+// says reports whether one of the warnings has the text.
+func says(warnings []string, text string) bool {
+	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })
 }
 
 func TestOwnerActions(t *testing.T) {

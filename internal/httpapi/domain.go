@@ -111,7 +111,11 @@ func (s *Server) authCode(w http.ResponseWriter, r *http.Request, who deed.Walle
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.reply(w, http.StatusOK, api.AuthCode{Domain: string(name), AuthCode: code.Reveal()})
+	out := api.AuthCode{Domain: string(name), AuthCode: code.Reveal(), Warnings: []string{}}
+	if v, err := s.Registrations.Name(r.Context(), name); err == nil { // else the code is worth more than the warnings
+		out.Warnings = append(out.Warnings, s.leavingWarnings(v.Registration)...)
+	}
+	s.reply(w, http.StatusOK, out)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,9 @@ func (s *Server) domainWarnings(v registration.View) []string {
 	if v.Status == lifecycle.StatusSuspended {
 		out = append(out, suspendedWarning(v.Registration))
 	}
+	if v.Status == lifecycle.StatusTransferring {
+		out = append(out, s.transferringWarning(v.Registration))
+	}
 	if v.Stopped {
 		out = append(out, s.stoppedWarning())
 	}
@@ -29,7 +33,10 @@ func (s *Server) domainWarnings(v registration.View) []string {
 		out = append(out, text)
 	}
 	if v.Lifecycle.Phase != lifecycle.PhaseActive {
-		return append(out, phaseWarnings[v.Lifecycle.Phase])
+		if v.Status != lifecycle.StatusTransferring { // it cannot be renewed
+			out = append(out, phaseWarnings[v.Lifecycle.Phase])
+		}
+		return out
 	}
 	if text := account.Warning(v.Registration, s.Accounts.Now()); text != "" {
 		out = append(out, text)
@@ -65,4 +72,29 @@ var phaseWarnings = map[lifecycle.Phase]string{
 	lifecycle.PhaseRedemption:    "the name has expired and does not work any more: renew it, with its restore fee, or it is deleted",
 	lifecycle.PhasePendingDelete: "the name is about to be deleted and cannot be saved any more",
 	lifecycle.PhaseGone:          "the name is being deleted",
+}
+
+// transferringWarning explains to the owner what a pending transfer means.
+func (s *Server) transferringWarning(r lifecycle.Registration) string {
+	text := "another registrar has asked for the name, and gets it soon: if you did not order that, tell " + cmp.Or(s.Contact, "the operator") + " at once"
+	if s.serves(r) {
+		text += "; our name servers stop answering for it then"
+	}
+	return text
+}
+
+// leavingWarnings explain to the owner, who reads the auth code, what a transfer meets.
+func (s *Server) leavingWarnings(r lifecycle.Registration) (all []string) {
+	if s.serves(r) {
+		all = append(all, "our name servers stop answering for the name when another registrar gets it: have its zone served elsewhere, and change its name servers, before you order the transfer")
+	}
+	if slices.Contains(r.Registry.Statuses, "serverTransferProhibited") {
+		all = append(all, "the registry does not transfer the name yet (serverTransferProhibited): usually within 60 days of its registration or last transfer")
+	}
+	return all
+}
+
+// serves reports whether the name is delegated to any of our name servers.
+func (s *Server) serves(r lifecycle.Registration) bool {
+	return slices.ContainsFunc(r.Nameservers, func(host string) bool { return slices.Contains(s.Registrations.Nameservers, host) })
 }

@@ -66,13 +66,21 @@ func lockWord(locked bool) string {
 // and registries do not keep it.
 func SameServers(a, b []string) bool { return sameMembers(a, b) }
 
-// StrayDS returns the DS records at the registry without those of our keys, and whether it
-// has one of these although the name is served by none of our servers. It was set while the
-// owner changed the servers: they do not have the key, so the name is bogus. A DS of ours
-// that is in our record is not stray: the owner has set it, or our servers were renamed.
+// StrayDS returns the DS records at the registry without those that make the name bogus, and
+// whether there are any. They are:
+//   - ours, although the name is served by none of our servers: it was set while the owner
+//     changed the servers, which do not have the key. A DS of ours that is in our record is
+//     not stray: the owner has set it, or our servers were renamed.
+//   - all, if the name is served by our servers only and none is of its keys: it was
+//     transferred to us with them, or the database was restored from before a key roll.
 func (r Registration) StrayDS(h Holding, servers []string, keys []dnssec.DS) (rest []dnssec.DS, stray bool) {
 	served := slices.ContainsFunc(h.Nameservers, func(host string) bool { return slices.Contains(servers, host) })
-	if served || len(h.Nameservers) == 0 || dnssec.AnyDS(r.DS, keys) || !dnssec.AnyDS(h.DS, keys) {
+	switch matches := dnssec.AnyDS(h.DS, keys); {
+	case len(h.Nameservers) == 0 || len(keys) == 0 || len(h.DS) == 0:
+		return h.DS, false
+	case SameServers(h.Nameservers, servers) && !matches:
+		return nil, true
+	case served || !matches || dnssec.AnyDS(r.DS, keys):
 		return h.DS, false
 	}
 	return dnssec.WithoutDS(h.DS, keys), true

@@ -62,10 +62,19 @@ func TestStrayDS(t *testing.T) {
 		"at our servers":               {nil, servers, []dnssec.DS{ours}, 1, false},
 		"at one of our servers":        {nil, []string{servers[1], elsewhere[0]}, []dnssec.DS{ours}, 1, false},
 		"without servers":              {nil, nil, []dnssec.DS{ours}, 1, false},
+		"of another key at ours":       {nil, servers, []dnssec.DS{theirs}, 0, true},
+		"known, of another key":        {[]dnssec.DS{theirs}, []string{servers[1], servers[0]}, []dnssec.DS{theirs}, 0, true},
+		"of two keys at ours":          {nil, servers, []dnssec.DS{theirs, ours}, 2, false},
+		"of another key at one server": {nil, []string{servers[1], elsewhere[0]}, []dnssec.DS{theirs}, 1, false},
+		"none at ours":                 {nil, servers, nil, 0, false},
 	} {
 		rest, stray := lifecycle.Registration{DS: c.record}.StrayDS(lifecycle.Holding{Nameservers: c.servers, DS: c.ds}, servers, []dnssec.DS{ours})
 		if stray != c.stray || len(rest) != c.rest {
 			t.Errorf("%s: got %v, %t", what, rest, stray)
 		}
+	}
+	unsigned := lifecycle.Holding{Nameservers: servers, DS: []dnssec.DS{theirs}}
+	if rest, stray := (lifecycle.Registration{}).StrayDS(unsigned, servers, nil); stray || len(rest) != 1 {
+		t.Errorf("a zone that we do not sign: got %v, %t", rest, stray)
 	}
 }

@@ -125,8 +125,12 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if err != nil {
 		return err
 	}
-	h, removed := l.removeStray(ctx, was, h)
+	had := len(h.DS)
+	h, retry := l.removeStray(ctx, was, h)
 	is, events := was.Corrected(h, now)
+	if len(h.DS) < had {
+		is.DSSeen = now // a move waits until no cache has it
+	}
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
 	if lifecycle.SameServers(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
@@ -143,8 +147,8 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	case is.Status == lifecycle.StatusSuspended, is.Registry.Phase != "", is.Registry.Verification.Required():
 		next = earlier(next, now.Add(missingCheckInterval))
 	}
-	if !removed {
-		next = earlier(next, now.Add(registryRetryDelay))
+	if retry > 0 {
+		next = earlier(next, now.Add(retry))
 	}
 	l.observe(was.Backend, len(events) > 0)
 	events = append(events, statusEvents(was, is, now)...)

@@ -18,8 +18,9 @@ type Moves interface {
 	Move(ctx context.Context, name deed.Name) (lifecycle.Move, error)
 
 	// PutMove stores a move in place of an earlier one of the name, with an event unless
-	// that is "": EventDSWithdrawn also says that resolvers may have a DS in their caches
-	// until then. If replaced is not nil, it does nothing unless that is the name's move.
+	// that is "". EventDSWithdrawn is not stored, but says that resolvers may have a DS in
+	// their caches until then: DelayMove stores it when the DS was removed. If replaced is
+	// not nil, it does nothing unless that is the name's move.
 	PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycle.Move, event lifecycle.EventType) error
 
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
@@ -191,7 +192,12 @@ func (s *Service) withdrawDS(ctx context.Context, r lifecycle.Registration, d De
 	if err := s.Moves.PutMove(ctx, m, nil, lifecycle.EventDSWithdrawn); err != nil {
 		return m, err
 	}
-	if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
+	err = s.Manager.SetDS(ctx, r.Name, nil)
+	if err == nil || !decided(err) { // a registry that refuses has removed nothing, and the owner is told nothing
+		_, told := s.Moves.DelayMove(context.WithoutCancel(ctx), m, MoveDelay{Until: m.EffectiveAt, Event: lifecycle.EventDSWithdrawn})
+		err = errors.Join(err, told)
+	}
+	if err != nil {
 		return m, fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 	}
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, Detail: "DS removed before " + strings.Join(d.Hosts, " "), HadDS: r.DS}

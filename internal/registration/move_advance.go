@@ -126,9 +126,17 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 	if err != nil {
 		return fmt.Errorf("read the DS of %s: %w", m.Name, err)
 	}
+	if m.AtOnce() && s.delegatedElsewhere(r, m, h) {
+		return s.Moves.EndMove(ctx, m, "") // the DS is that of the keys there, and stays
+	}
 	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
 		_, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
 		return err
+	}
+	if seen := r.DSSeen.Add(s.ParentTTL.DS); !m.AtOnce() && s.RegistryNow().Before(seen) && !lifecycle.SameServers(h.Nameservers, m.Hosts) {
+		longer := m // a DS was removed since the move began
+		longer.EffectiveAt = seen
+		return s.Moves.PutMove(ctx, longer, &m, "")
 	}
 	if err := s.changeServersOf(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue}, &m); err != nil {
 		return err
@@ -138,4 +146,11 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 		event = ""
 	}
 	return s.Moves.EndMove(ctx, m, event) // of a name that comes back, it was replaced by the next step
+}
+
+// delegatedElsewhere reports whether the name has the servers of the move, elsewhere and
+// signed, in our record, too: its buyer named those that it had before its transfer.
+func (s *Service) delegatedElsewhere(r lifecycle.Registration, m lifecycle.Move, h lifecycle.Holding) bool {
+	return len(h.DS) > 0 && len(m.Glue) == 0 && !lifecycle.SameServers(m.Hosts, s.Nameservers) &&
+		lifecycle.SameServers(h.Nameservers, m.Hosts) && lifecycle.SameServers(r.Nameservers, m.Hosts)
 }

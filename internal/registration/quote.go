@@ -2,6 +2,7 @@ package registration
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -141,20 +142,34 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	if q, err = s.withHeldPrices(ctx, want, q, facts); err != nil {
 		return q, facts, err
 	}
-	return q, facts, s.reachable(ctx, r)
+	return q, facts, s.checkRegistry(ctx, r, facts.Restore)
 }
 
-// reachable fails with CodeUnavailable when the registry could not execute a
-// renewal now.
-func (s *Service) reachable(ctx context.Context, r lifecycle.Registration) error {
+// checkRegistry fails when the registry could not execute a renewal now as it is quoted. A
+// name that the registry shows differently than our record is compared with it soon.
+func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, restore bool) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
-	if err != nil {
+	var failure error
+	switch {
+	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
 		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", r.Name), Err: err, Retry: time.Minute}
+	case err != nil:
+		failure = changedAtRegistry(r.Name, "does not show %s in our account")
+	case h.PendingTransfer():
+		failure = deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
+	case !h.Expires.Equal(r.Expires):
+		failure = changedAtRegistry(r.Name, "has another expiry for %s")
+	case h.Phase == lifecycle.PhasePendingDelete, (h.Phase == lifecycle.PhaseRedemption) != restore:
+		failure = changedAtRegistry(r.Name, "has %s in another phase")
+	default:
+		return nil
 	}
-	if !h.Expires.Equal(r.Expires) {
-		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry has another expiry for %s, which we are looking into: try again in a minute", r.Name), Retry: time.Minute}
-	}
-	return nil
+	return errors.Join(failure, s.Names.CompareSoon(ctx, r.Name))
+}
+
+// changedAtRegistry is the error of a name that the registry shows differently.
+func changedAtRegistry(name deed.Name, how string) error {
+	return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry "+how+", which we are looking into: try again in a minute", name), Retry: time.Minute}
 }
 
 func (s *Service) quoteTransfer(ctx context.Context, r order.Request) (order.Quote, error) {

@@ -49,6 +49,9 @@ type Names interface {
 	// Events returns the events of a registration, oldest first.
 	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
 
+	// CompareSoon has the name compared with its registry, which shows it differently.
+	CompareSoon(ctx context.Context, name deed.Name) error
+
 	// CountActions counts the owner actions on a registration.
 	CountActions(ctx context.Context, reference string) (int, error)
 

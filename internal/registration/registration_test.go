@@ -2,6 +2,8 @@ package registration_test
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/network"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/seal"
@@ -174,5 +177,49 @@ func TestRenewalFromAnotherExpiry(t *testing.T) {
 	_, r, err := e.buy(p, &wallet{e: e, nonce: "3"})
 	if err != nil || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
 		t.Errorf("got %s, %v", r.Expires, err)
+	}
+}
+
+// A renewal of a name that the registry shows differently is refused before any money moves,
+// and the name is compared at once.
+func TestRenewalOfANameThatChangedAtTheRegistry(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(e *env) error
+		code   deed.Code
+	}{
+		"asked for": {func(e *env) error {
+			code, err := e.registry.AuthCode(e.t.Context(), "first.com")
+			return errors.Join(err, e.registry.SetLock(e.t.Context(), "first.com", false), e.registry.Leave(e.t.Context(), "first.com", code))
+		}, deed.CodeValidation},
+		"renewed": {func(e *env) error {
+			return e.registry.Place(e.t.Context(), registrar.Order{Kind: registrar.OrderRenew, Reference: "other", Name: "first.com", Years: 1, From: time.Date(2027, time.March, 1, 12, 0, 0, 0, time.UTC)})
+		}, deed.CodeUnavailable},
+		"deleted": {func(e *env) error { return e.registry.Delete(e.t.Context(), "first.com") }, deed.CodeUnavailable},
+		"gone": {func(e *env) error {
+			e.Manager = &local.Registry{Store: sqldb.Registry{DB: openMemory(e.t)}, Now: e.registry.Now, Faults: &local.Faults{}}
+			return nil
+		}, deed.CodeUnavailable},
+	} {
+		t.Run(what, func(t *testing.T) {
+			e := newEnv(t)
+			_, r, err := e.register("first.com", "1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.now = e.now.AddDate(0, 0, 100)
+			if written, err := e.names.UpdateRegistration(t.Context(), r, r, nil, e.now.Add(24*time.Hour)); err != nil || !written {
+				t.Fatal(written, err)
+			}
+			if err := c.change(e); err != nil {
+				t.Fatal(err)
+			}
+			pay := &wallet{e: e, nonce: "2"}
+			if _, _, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}, pay); deed.CodeOf(err) != c.code || pay.paid != nil {
+				t.Errorf("got %v, paid %v", err, pay.paid)
+			}
+			if due, err := e.names.DueNames(t.Context(), "", 10); err != nil || !slices.Contains(due, "first.com") {
+				t.Errorf("it is not compared: %v, %v", due, err)
+			}
+		})
 	}
 }

@@ -24,7 +24,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 		written, err = rowsAffected(tx.ExecContext(ctx, `
 			UPDATE registrations SET status = $1, expires_at = $2, locked_at = $3, nameservers = $4, ds = $5, updated_at = $6, next_at = $7,
 			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24,
-			       our_servers_until = CASE WHEN $26 > our_servers_until THEN $26 ELSE our_servers_until END, `+dsSeen("$5", "$4", "$25")+`
+			       our_servers_until = CASE WHEN $26 > our_servers_until THEN $26 ELSE our_servers_until END, `+dsSeen("$5", "$4", "$25", "$27")+`
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
 			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
@@ -32,7 +32,7 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
 			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String(),
 			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline),
-			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil)))
+			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil), unixOrZero(is.DSSeen)))
 		if err != nil || !written {
 			return err
 		}
@@ -68,6 +68,9 @@ func (s Registrations) ended(ctx context.Context, tx *Tx, was lifecycle.Registra
 		err = s.Zones.endZone(ctx, tx, was.Name)
 	}
 	if err == nil {
+		err = endSuspension(ctx, tx, was.Name)
+	}
+	if err == nil {
 		err = endMandatesOf(ctx, tx, was.Name, "the name has ended", s.Now())
 	}
 	if err == nil {
@@ -86,6 +89,14 @@ func addEvents(ctx context.Context, tx *Tx, events []lifecycle.Event, owner deed
 		}
 	}
 	return nil
+}
+
+// CompareSoon implements registration.Names.
+func (s Registrations) CompareSoon(ctx context.Context, name deed.Name) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = $1 WHERE domain = $2 AND next_at > $1`, s.Now().Unix(), name)
+		return err
+	})
 }
 
 // compareDelay is how soon after an act of its owner a name is compared with the
@@ -205,7 +216,7 @@ func actionColumns(is lifecycle.Registration, a lifecycle.OwnerAction, now time.
 			condition += " AND nameservers = $10"
 			values = append(values, strings.Join(a.HadServers, " "))
 		}
-		columns = "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1")
+		columns = "nameservers = $6, ds = $7, glue = $8, " + dsSeen("$7", "$6", "$1", "ds_seen_at")
 		if a.HadOurServers {
 			columns += ", our_servers_until = $1"
 		}

@@ -69,7 +69,7 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycl
 		if err != nil || !stored {
 			return err
 		}
-		if err := s.expectChange(ctx, tx, m, event); err != nil {
+		if err := s.expectChange(ctx, tx, m, event); err != nil || event == lifecycle.EventDSWithdrawn {
 			return err
 		}
 		return s.addMoveEvent(ctx, tx, m, event)

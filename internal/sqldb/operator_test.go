@@ -203,3 +203,25 @@ func TestOperatorsRefundDust(t *testing.T) {
 		}
 	})
 }
+
+// The suspension of a name ends with its registration: its next owner has done nothing.
+func TestSuspensionEndsWithTheRegistration(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s := newTestEnv(db)
+		_, rows := operators(t, db)
+		was := s.sell(t, "first.com")
+		if err := rows.SetSuspended(t.Context(), was.Name, true, "phishing"); err != nil {
+			t.Fatal(err)
+		}
+		if stopped, err := rows.Suspended(t.Context(), was.Name); err != nil || !stopped {
+			t.Fatalf("got %t, %v", stopped, err)
+		}
+		if err := s.names.EndRegistration(t.Context(), was, "deleted", nil); err != nil {
+			t.Fatal(err)
+		}
+		was = s.sell(t, "first.com")
+		if stopped, err := rows.Suspended(t.Context(), was.Name); err != nil || stopped {
+			t.Errorf("the next owner: got %t, %v", stopped, err)
+		}
+	})
+}

@@ -108,10 +108,10 @@ func scanDS(column string) (ds []dnssec.DS, err error) {
 	return ds, err
 }
 
-// dsSeen sets ds_seen_at in an update that sets ds, if that removes a DS. A DS that goes with
-// the name servers that have its key is not one that resolvers would miss.
-func dsSeen(ds, nameservers, now string) string {
-	return fmt.Sprintf(`ds_seen_at = CASE WHEN ds <> '' AND ds <> %s AND nameservers = %s THEN %s ELSE ds_seen_at END`, ds, nameservers, now)
+// dsSeen sets ds_seen_at in an update that sets ds, if that removes a DS, or one was seen later.
+// A DS that goes with the name servers that have its key is not one that resolvers would miss.
+func dsSeen(ds, nameservers, now, seen string) string {
+	return fmt.Sprintf(`ds_seen_at = CASE WHEN ds <> '' AND ds <> %s AND nameservers = %s THEN %s WHEN %s > ds_seen_at THEN %s ELSE ds_seen_at END`, ds, nameservers, now, seen, seen)
 }
 
 // selectRegistration needs a WHERE clause appended.

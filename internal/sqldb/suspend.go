@@ -45,7 +45,7 @@ func (s Operators) SetSuspended(ctx context.Context, name deed.Name, suspend boo
 			}
 			return s.Zones.setServing(ctx, tx, name, false)
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM suspensions WHERE domain = $1`, name); err != nil {
+		if err := endSuspension(ctx, tx, name); err != nil {
 			return err
 		}
 		if !status.Resolves() {
@@ -67,4 +67,11 @@ func suspended(ctx context.Context, from rowQuerier, name deed.Name) (bool, erro
 	var n int
 	err := from.QueryRowContext(ctx, `SELECT count(*) FROM suspensions WHERE domain = $1`, name).Scan(&n)
 	return n > 0, err
+}
+
+// endSuspension ends the suspension of a name, if there is one. It does not concern the next
+// owner of the name.
+func endSuspension(ctx context.Context, tx *Tx, name deed.Name) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM suspensions WHERE domain = $1`, name)
+	return err
 }
