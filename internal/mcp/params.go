@@ -29,7 +29,7 @@ var methods = map[string]jsonrpc.Method{
 	"resources/subscribe":      {Params: reflect.TypeFor[mcp.SubscribeParams]()},
 	"resources/unsubscribe":    {Params: reflect.TypeFor[mcp.UnsubscribeParams]()},
 	"completion/complete":      {Params: reflect.TypeFor[completeParams]()},
-	"logging/setLevel":         {Params: reflect.TypeFor[mcp.SetLoggingLevelParams]()},
+	"logging/setLevel":         {Params: reflect.TypeFor[levelParams]()},
 }
 
 // completeParams are mcp.CompleteParams, whose decoder hides which field is wrong.
@@ -43,6 +43,12 @@ type completeParams struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	} `json:"argument"`
+}
+
+// levelParams are mcp.SetLoggingLevelParams, which is deprecated. Clients still send them.
+type levelParams struct {
+	Meta  map[string]any `json:"_meta"`
+	Level string         `json:"level"`
 }
 
 // noCursor refuses cursors: every list of this server is one page, so it gives none.

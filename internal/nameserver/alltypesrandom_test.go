@@ -28,12 +28,11 @@ func TestRandomTypesAreServedLikeByBIND(t *testing.T) { compareRandomTypes(t, "b
 
 func compareRandomTypes(t *testing.T, name string, zones, questions int) {
 	r := &recordGenerator{Rand: rand.New(rand.NewPCG(2, uint64(questions)))}
-	var served []dnssec.ServedZone
-	var files []peer.Zone
+	served, files := generatedZones(t, zones, func(i int, signed bool) dnssec.ServedZone {
+		return r.zone(t, deed.Name(fmt.Sprintf("types%d.com", i)), signed)
+	})
 	types := map[uint16]bool{}
-	for i := range zones {
-		z := r.zone(t, deed.Name(fmt.Sprintf("types%d.com", i)), i%2 == 1)
-		served, files = append(served, z), append(files, genericFile(t, z))
+	for _, z := range served {
 		for _, rr := range z.RRs {
 			types[rr.Type] = true
 		}
@@ -51,6 +50,16 @@ func compareRandomTypes(t *testing.T, name string, zones, questions int) {
 	g.exact = 3
 	g.types = slices.Sorted(maps.Keys(types))
 	compareAnswers(t, peerTest{name: name, zones: served, files: files, generator: g, questions: questions})
+}
+
+// generatedZones returns zones, every second one signed, and their files for other servers.
+func generatedZones(t *testing.T, n int, generate func(i int, signed bool) dnssec.ServedZone) (served []dnssec.ServedZone, files []peer.Zone) {
+	t.Helper()
+	for i := range n {
+		z := generate(i, i%2 == 1)
+		served, files = append(served, z), append(files, genericFile(t, z))
+	}
+	return served, files
 }
 
 // genericFile is like file, with all data but that of the SOA in the form of RFC 3597:

@@ -12,7 +12,6 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/dnszone"
-	"deed.example/deed/internal/nameserver/peer"
 	"deed.example/deed/internal/nameserver/publishtest"
 )
 
@@ -26,12 +25,9 @@ func TestHardZonesAreServedLikeByBIND(t *testing.T) { compareHardZones(t, "bind"
 
 func compareHardZones(t *testing.T, name string, zones, questions int) {
 	r := rand.New(rand.NewPCG(3, uint64(questions)))
-	var served []dnssec.ServedZone
-	var files []peer.Zone
-	for i := range zones {
-		z := hardZone(t, r, deed.Name(fmt.Sprintf("hard%d.com", i)), i%2 == 1)
-		served, files = append(served, z), append(files, genericFile(t, z))
-	}
+	served, files := generatedZones(t, zones, func(i int, signed bool) dnssec.ServedZone {
+		return hardZone(t, r, deed.Name(fmt.Sprintf("hard%d.com", i)), signed)
+	})
 	g := newGenerator(r, served)
 	g.exact = 5
 	g.labels = append(g.labels, hardLabels...)
