@@ -2,6 +2,8 @@ package app
 
 import (
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,7 +45,7 @@ func TestDebugLogHasNoSecrets(t *testing.T) {
 	var logged logtest.Buffer
 	c := sandbox(t)
 	c.Log, c.AccessLog, c.WebhooksAllowLocal = slog.New(slog.NewJSONHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})), true, true
-	_, buyer := serveSandbox(t, c)
+	a, buyer := serveSandbox(t, c)
 	secrets := map[string]string{}
 	fatal := func(err error) {
 		t.Helper()
@@ -70,7 +72,13 @@ func TestDebugLogHasNoSecrets(t *testing.T) {
 	secrets["webhook secret"], secrets["path of the webhook"] = hook.Secret, "path-with-a-secret"
 	calendar, err := buyer.CreateCalendar(t.Context())
 	fatal(err)
-	secrets["calendar"] = filepath.Base(calendar.URL)
+	secrets["calendar"], secrets["token of a message"] = filepath.Base(calendar.URL), "token-of-a-message"
+	for _, path := range []string{"/calendar/" + secrets["calendar"], "/email/unsubscribe/" + secrets["token of a message"]} {
+		w := httptest.NewRecorder()
+		if a.API.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil)); w.Code != http.StatusOK {
+			t.Errorf("%s: got %d", path, w.Code)
+		}
+	}
 	waitFor(t, func() bool { return strings.Contains(logged.String(), "refund.sent") })
 	for i, word := range secretsIn(t, c.Data) {
 		secrets[c.Data+string(rune('a'+i))] = word
