@@ -157,6 +157,16 @@ func TestWrongDSIsReplaced(t *testing.T) {
 	s.must(s.rested())
 }
 
+// A hand-over cancels a return like its owner: the name gets the foreign DS back.
+func TestHandOverDuringAReturnKeepsTheDS(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("home", ""))
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("handed over", "a", 1)
+}
+
 // A name with some of our servers beside others has no DS of the others: ours do not have its
 // key. It waits for the caches before and after.
 func TestOurServersBesideOthers(t *testing.T) {
