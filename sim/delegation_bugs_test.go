@@ -167,6 +167,25 @@ func TestHandOverDuringAReturnKeepsTheDS(t *testing.T) {
 	s.is("handed over", "a", 1)
 }
 
+// A move whose DS is set again meanwhile, and not removed by the registry, is refused, and its
+// owner is told.
+func TestRefusedWithdrawalAtTheEndOfAMove(t *testing.T) {
+	s := openScripted(t)
+	newLife(s.delegations)
+	ds := s.life.entry.DS
+	s.must(s.to("a", ""))
+	s.life.entry.DS, s.life.entry.Expires = ds, s.now.AddDate(0, 0, -graceDays)
+	s.wait(30 * time.Hour)
+	if m, err := s.moves.Move(t.Context(), signedName); err != nil || m.Refused.IsZero() {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	events, err := s.names.Events(t.Context(), signedOrder)
+	s.must(err)
+	if !slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventNotDelegated }) {
+		t.Errorf("got %+v", events)
+	}
+}
+
 // A name with some of our servers beside others has no DS of the others: ours do not have its
 // key. It waits for the caches before and after.
 func TestOurServersBesideOthers(t *testing.T) {

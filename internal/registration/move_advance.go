@@ -133,7 +133,10 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 		return s.Moves.EndMove(ctx, m, "") // the DS is that of the keys there, and stays
 	}
 	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
-		_, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		longer, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		if refused(err) { // it is as it was
+			err = errors.Join(err, s.Moves.PutMove(ctx, m, &longer, ""))
+		}
 		return err
 	}
 	if seen := r.DSSeen.Add(s.ParentTTL.DS); !m.AtOnce() && s.RegistryNow().Before(seen) && !lifecycle.SameServers(h.Nameservers, m.Hosts) {
