@@ -227,6 +227,54 @@ func TestWrongDSIsReplaced(t *testing.T) {
 	s.must(s.rested())
 }
 
+// A hand-over cancels a return like its owner: the name gets the foreign DS back.
+func TestHandOverDuringAReturnKeepsTheDS(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("home", ""))
+	s.handOver()
+	s.wait(100 * time.Hour)
+	s.is("handed over", "a", 1)
+}
+
+// A move whose DS is set again meanwhile, and not removed by the registry, is refused, and its
+// owner is told.
+func TestRefusedWithdrawalAtTheEndOfAMove(t *testing.T) {
+	s := openScripted(t)
+	newLife(s.delegations)
+	ds := s.life.entry.DS
+	s.must(s.to("a", ""))
+	s.life.entry.DS, s.life.entry.Expires = ds, s.now.AddDate(0, 0, -graceDays)
+	s.wait(30 * time.Hour)
+	if m, err := s.moves.Move(t.Context(), signedName); err != nil || m.Refused.IsZero() {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	events, err := s.names.Events(t.Context(), signedOrder)
+	s.must(err)
+	if !slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventMoveRefused }) {
+		t.Errorf("got %+v", events)
+	}
+}
+
+// A name with some of our servers beside others has no DS of the others: ours do not have its
+// key. It waits for the caches before and after.
+func TestOurServersBesideOthers(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.must(s.to("both", ""))
+	s.is("withdrawn", "a", 0)
+	s.wait(26 * time.Hour)
+	s.is("moved", "both", 0)
+	s.wait(100 * time.Hour)
+	s.failed(s.put(foreignDS))
+	s.must(s.to("a", ""))
+	s.is("elsewhere", "a", 0)
+	s.failed(s.put(foreignDS))
+	s.wait(50 * time.Hour)
+	s.must(s.put(foreignDS))
+	s.is("signed", "a", 1)
+}
+
 // An owner whose registry does not remove the DS, because the name is in redemption or locked
 // there, is not told that it was removed.
 func TestRefusedWithdrawalIsNoEvent(t *testing.T) {

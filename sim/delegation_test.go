@@ -50,6 +50,7 @@ var foreignDS = dnssec.DS{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: strin
 // places are where an owner may have a name served.
 var places = map[string][]string{
 	"home": {"ns1.deed.example", "ns2.deed.example"}, "a": {"ns1.example.net", "ns2.example.net"}, "b": {"ns1.example.org", "ns2.example.org"},
+	"both": {"ns1.deed.example", "ns1.example.net"}, // some are ours
 }
 
 // placeOf returns where the servers are.
@@ -165,7 +166,7 @@ func (d *delegations) owners(what string, f func(ctx context.Context) error) (ok
 }
 
 func (d *delegations) delegate() {
-	to := []string{"home", "home", "a", "a", "b"}[d.rng.IntN(5)]
+	to := []string{"home", "home", "a", "a", "b", "both"}[d.rng.IntN(6)]
 	force := d.rng.IntN(25) == 0 && d.nested == 0 // alone: nobody waits for a forced change
 	what := fmt.Sprintf("delegate to %s, forced %t", to, force)
 	d.wanted[to] = true

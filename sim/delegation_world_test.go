@@ -102,9 +102,10 @@ func (d *delegations) bogus() error {
 			if len(s.hosts) == 0 { // it was not published
 				continue
 			}
-			if placeOf(s.hosts) == "home" {
+			if lifecycle.AnyServer(s.hosts, places["home"]) {
 				err = d.bogusHere(p.ds)
-			} else if !dnssec.AnyDS(p.ds, []dnssec.DS{foreignDS}) {
+			}
+			if placeOf(s.hosts) != "home" && !dnssec.AnyDS(p.ds, []dnssec.DS{foreignDS}) {
 				err = errors.New("these servers do not have its key")
 			}
 			if err != nil {

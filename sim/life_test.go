@@ -95,7 +95,7 @@ func (d *delegations) live() {
 
 // anyServers returns where a buyer wants the name served; nil if it does not matter.
 func (d *delegations) anyServers() []string {
-	return places[[]string{"", "", "home", "a", "b"}[d.rng.IntN(5)]]
+	return places[[]string{"", "", "home", "a", "b", "both"}[d.rng.IntN(6)]]
 }
 
 // leave is an owner who unlocks the name for another registrar, which asks for it at once.

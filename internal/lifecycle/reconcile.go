@@ -66,6 +66,11 @@ func lockWord(locked bool) string {
 // and registries do not keep it.
 func SameServers(a, b []string) bool { return sameMembers(a, b) }
 
+// AnyServer reports whether any of the hosts is one of these servers.
+func AnyServer(hosts, servers []string) bool {
+	return slices.ContainsFunc(hosts, func(host string) bool { return slices.Contains(servers, host) })
+}
+
 // StrayDS returns the DS records at the registry without those that make the name bogus, and
 // whether there are any. They are:
 //   - ours, although the name is served by none of our servers: it was set while the owner
@@ -74,7 +79,7 @@ func SameServers(a, b []string) bool { return sameMembers(a, b) }
 //   - all, if the name is served by our servers only and none is of its keys: it was
 //     transferred to us with them, or the database was restored from before a key roll.
 func (r Registration) StrayDS(h Holding, servers []string, keys []dnssec.DS) (rest []dnssec.DS, stray bool) {
-	served := slices.ContainsFunc(h.Nameservers, func(host string) bool { return slices.Contains(servers, host) })
+	served := AnyServer(h.Nameservers, servers)
 	switch matches := dnssec.AnyDS(h.DS, keys); {
 	case len(h.Nameservers) == 0 || len(keys) == 0 || len(h.DS) == 0:
 		return h.DS, false

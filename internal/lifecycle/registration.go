@@ -30,8 +30,8 @@ type Registration struct {
 	PremiumRenewal deed.USDC // wholesale price of a year of a premium name; 0 for the price of its TLD
 	Cancelling     bool      // a Cancellation is in progress
 
-	// OurServersUntil is when the registry may last have had the service's own name servers,
-	// if it has others now, by its clock.
+	// OurServersUntil is when the registry may last have had one of the service's own name
+	// servers, if it has others now, by its clock.
 	OurServersUntil time.Time
 
 	Registry RegistryState // what the registry said the last time
@@ -97,7 +97,7 @@ type OwnerAction struct {
 	// HadServers are the name servers before an ActionNameservers; nil if any may have been.
 	HadServers []string
 
-	// HadOurServers means that the registry may have had the service's own name servers until
+	// HadOurServers means that the registry may have had one of the service's own name servers until
 	// an ActionNameservers, and has others now.
 	HadOurServers bool
 

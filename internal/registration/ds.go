@@ -47,7 +47,12 @@ func (s *Service) setDS(ctx context.Context, who deed.Wallet, name deed.Name, c 
 // answers do not match a DS of other keys. One that the name has already changes nothing.
 func (s *Service) checkForgotten(r lifecycle.Registration, c DSChange) error {
 	forgotten := r.OurServersUntil.Add(s.ParentTTL.NS)
-	if c.Force || len(c.DS) == 0 || r.OurServersUntil.IsZero() || !s.RegistryNow().Before(forgotten) || dnssec.SameDS(c.DS, r.DS) {
+	switch {
+	case c.Force || len(c.DS) == 0 || dnssec.SameDS(c.DS, r.DS):
+		return nil
+	case lifecycle.AnyServer(r.Nameservers, s.Nameservers):
+		return deed.Invalid("ds", `%s has name servers of ours beside others: ours do not have this key, and resolvers that ask them find the name bogus: delegate it to the others only, or use "force" if the DS of all keys is in the list`, r.Name)
+	case r.OurServersUntil.IsZero() || !s.RegistryNow().Before(forgotten):
 		return nil
 	}
 	return deed.Invalid("ds", `resolvers may still ask our name servers for %s, which do not have this key, and find the name bogus: set the DS after %s, or use "force" to set it now`,

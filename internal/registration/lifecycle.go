@@ -133,7 +133,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	}
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
-	if lifecycle.SameServers(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
+	if lifecycle.AnyServer(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, was.Nameservers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
 		is.OurServersUntil = now
 	}
 	state := is.StateAt(now, grace)

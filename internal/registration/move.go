@@ -164,6 +164,12 @@ func (s *Service) crosses(from, to []string) bool {
 	return lifecycle.SameServers(from, s.Nameservers) != lifecycle.SameServers(to, s.Nameservers)
 }
 
+// joins reports whether some of our servers are added to servers elsewhere, whose keys a DS of
+// the name has: ours do not have them.
+func (s *Service) joins(r lifecycle.Registration, to []string) bool {
+	return !lifecycle.AnyServer(r.Nameservers, s.Nameservers) && lifecycle.AnyServer(to, s.Nameservers) && s.hasCachedDS(r)
+}
+
 // hasCachedDS reports whether resolvers may have a DS of the name in their caches: it has
 // one, or had one until a move removed it, or its owner, or the registry.
 func (s *Service) hasCachedDS(r lifecycle.Registration) bool {
@@ -218,7 +224,7 @@ func (s *Service) changeServers(ctx context.Context, r lifecycle.Registration, d
 // the same.
 func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration, d Delegation, of *lifecycle.Move) error {
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
-	ours := of != nil || lifecycle.SameServers(r.Nameservers, s.Nameservers)
+	ours := of != nil || lifecycle.AnyServer(r.Nameservers, s.Nameservers)
 	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
 	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {

@@ -80,7 +80,8 @@ func (s *Service) advanceMove(ctx context.Context, m lifecycle.Move) error {
 }
 
 // cancelMove ends the move of a former owner: the new one decides. One that the registry has
-// made without an answer goes on, because a name that came back waits for the caches.
+// made without an answer goes on, because a name that came back waits for the caches. Else
+// the DS that was removed for it is set again, as if the owner had canceled it.
 func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
 	if m.Step == lifecycle.MoveSettling {
 		return s.Moves.EndMove(ctx, m, "")
@@ -91,8 +92,10 @@ func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m li
 		return fmt.Errorf("read the name servers of %s: %w", m.Name, err)
 	case lifecycle.SameServers(h.Nameservers, m.Hosts):
 		return s.executeMove(ctx, r, m)
+	case len(h.DS) > 0 || !lifecycle.SameServers(h.Nameservers, r.Nameservers):
+		return s.dropMove(ctx, r, m) // the registry has what it is to have, or the record is corrected first
 	}
-	return s.dropMove(ctx, r, m)
+	return s.undoMove(ctx, r, m)
 }
 
 // dropMove ends a move that was not made. If it took the place of the last step of a return,
@@ -130,7 +133,10 @@ func (s *Service) executeMove(ctx context.Context, r lifecycle.Registration, m l
 		return s.Moves.EndMove(ctx, m, "") // the DS is that of the keys there, and stays
 	}
 	if len(h.DS) > 0 || m.AtOnce() && s.hasCachedDS(r) { // it crashed before the DS was removed, or the DS was set meanwhile
-		_, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		longer, err := s.withdrawDS(ctx, r, Delegation{Hosts: m.Hosts, Glue: m.Glue})
+		if refused(err) { // it is as it was
+			err = errors.Join(err, s.Moves.PutMove(ctx, m, &longer, ""))
+		}
 		return err
 	}
 	if seen := r.DSSeen.Add(s.ParentTTL.DS); !m.AtOnce() && s.RegistryNow().Before(seen) && !lifecycle.SameServers(h.Nameservers, m.Hosts) {
