@@ -197,8 +197,60 @@ func TestChart(t *testing.T) {
 	if other, err := yaml.Marshal(changed["Deployment"][0]); err != nil || bytes.Equal(other, text) {
 		t.Errorf("another deed.toml changes nothing in the deployment, so no node reads it: %v", err)
 	}
-	if on := render(t, func(v map[string]any) { v["serviceMonitor"] = true }); len(on["ServiceMonitor"]) != 1 {
-		t.Error("there is no ServiceMonitor")
+}
+
+// The ServiceMonitor selects a service that has the port of the operators, and names the
+// job as the alerts do.
+func TestChartIsScraped(t *testing.T) {
+	var monitor struct {
+		Spec struct {
+			JobLabel string `yaml:"jobLabel"`
+			Selector struct {
+				MatchLabels map[string]string `yaml:"matchLabels"`
+			}
+			Endpoints []struct{ Port string }
+		}
+	}
+	type service struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct{ Ports []struct{ Name string } }
+	}
+	objects := render(t, func(v map[string]any) { v["serviceMonitor"] = true })
+	if len(objects["ServiceMonitor"]) != 1 {
+		t.Fatal("there is no ServiceMonitor")
+	}
+	decode(t, objects["ServiceMonitor"][0], &monitor)
+	scraped := 0
+	for _, object := range objects["Service"] {
+		var s service
+		decode(t, object, &s)
+		selected := true
+		for name, value := range monitor.Spec.Selector.MatchLabels {
+			selected = selected && s.Metadata.Labels[name] == value
+		}
+		for _, port := range s.Spec.Ports {
+			if selected && port.Name == monitor.Spec.Endpoints[0].Port {
+				scraped++
+				if job := s.Metadata.Labels[monitor.Spec.JobLabel]; job != "deed" {
+					t.Errorf("the job is %q", job)
+				}
+			}
+		}
+	}
+	if scraped != 1 {
+		t.Errorf("%d services are scraped, want 1", scraped)
+	}
+}
+
+// decode stores an object of Kubernetes in a struct.
+func decode(t *testing.T, object map[string]any, to any) {
+	t.Helper()
+	text, err := yaml.Marshal(object)
+	if err == nil {
+		err = yaml.Unmarshal(text, to)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

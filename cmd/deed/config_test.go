@@ -91,6 +91,10 @@ func TestLastWordCounts(t *testing.T) {
 }
 
 func TestMistakesAreRefused(t *testing.T) {
+	empty := filepath.Join(t.TempDir(), "empty")
+	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct {
 		name, file string
 		environ    []string
@@ -125,6 +129,9 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"database", "", []string{"DEED_DATABASE_URL=mysql://u:hunter2@h/d"}, nil, "postgres://"},
 		{"password alone", "", []string{"DEED_DATABASE_URL=hunter2"}, nil, "postgres://"},
 		{"cache", "", []string{"DEED_CACHE_URL=memcache://:hunter2@h"}, nil, "redis://"},
+		{"port of a cache", "", []string{"DEED_CACHE_URL=redis://:hunter2@127.0.0.1:99999/0"}, nil, "65535"},
+		{"empty file of a database", "", []string{"DEED_DATABASE_URL=file:" + empty}, nil, "is empty"},
+		{"empty file of a chain", "", []string{"DEED_CHAIN_RPC_URL=file:" + empty}, nil, "is empty"},
 		{"missing secret file", "", []string{"DEED_DATABASE_URL=file:/nonexistent/url"}, nil, "no such file"},
 		{"yes or no", "", []string{"DEED_REGISTRAR_ALLOW_EMBEDDED=yes"}, nil, "true, false"},
 		{"depth", "", []string{"DEED_CHAIN_DEPTH=0"}, nil, "auto"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -47,12 +48,21 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 			if err != nil {
 				return "", err
 			}
-			s = strings.TrimSpace(string(raw))
+			// Nothing would mean the default, such as an embedded chain with test money.
+			if s = strings.TrimSpace(string(raw)); s == "" {
+				return "", fmt.Errorf("%s is empty: write the address into it", path)
+			}
 		}
 		scheme, _, _ := strings.Cut(s, "://")
 		if s != "" && oneOf(schemes...)(scheme) != nil {
 			// Does not quote the text: it may be a bare password.
 			return "", fmt.Errorf("it must begin with %s://, or be file: and the path of a file that does", schemes[0])
+		}
+		// What cannot be parsed here, such as several hosts, is left to who connects.
+		if u, err := url.Parse(s); err == nil && u.Port() != "" {
+			if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil {
+				return "", errors.New("a port is a number up to 65535")
+			}
 		}
 		return deed.Secret(s), nil
 	}

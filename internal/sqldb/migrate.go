@@ -58,7 +58,10 @@ func (db *DB) migrations(pool *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, options := goose.DialectSQLite3, []goose.ProviderOption{goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration(), db.operationsMigration()), goose.WithDisableGlobalRegistry(true)}
+	kind, options := goose.DialectSQLite3, []goose.ProviderOption{
+		goose.WithGoMigrations(db.paymentsMigration(), db.purchasesMigration(), db.operationsMigration()), goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true), // changes with smaller numbers may have been merged later
+	}
 	if db.dialect == postgres {
 		// Retried once a second, for at most five minutes.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))

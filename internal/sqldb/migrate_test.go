@@ -67,3 +67,39 @@ func TestForeignKeysAreCheckedAfterMigrations(t *testing.T) {
 		}
 	}
 }
+
+// A database of a binary into which a migration was merged only after a later one starts,
+// and gets the earlier one.
+func TestMigrationMergedLater(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "deed.db")
+		migratesLater(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := sqldbtest.PostgresURL(t)
+		migratesLater(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
+	})
+}
+
+func migratesLater(t *testing.T, open func(context.Context) (*sqldb.DB, error)) {
+	t.Helper()
+	db, err := open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{`ALTER TABLE delegation_moves DROP COLUMN ds`, `DELETE FROM goose_db_version WHERE version_id = 57`} {
+		if err := db.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if db, err = open(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // closed after the test
+	if _, err := db.Text(t.Context(), `SELECT count(ds) FROM delegation_moves`); err != nil {
+		t.Error(err)
+	}
+}
