@@ -54,16 +54,21 @@ func (s *Server) setPrices(spec *openapi.Document) {
 		if price["mode"] == "dynamic" {
 			price["max"] = highest.String()
 		}
-		op.Object["security"] = []any{withoutPayment(op.Object["security"])}
+		op.Object["security"] = withoutPayment(op.Object["security"])
 	}
 }
 
-// withoutPayment returns the first security requirement, without the payment.
-func withoutPayment(security any) map[string]any {
+// withoutPayment returns the first security requirement, without the payment. If
+// nothing else is required the list is empty: some validating proxies take an empty
+// requirement in it to forbid an Authorization header, which orders may have.
+func withoutPayment(security any) []any {
 	out := map[string]any{}
 	if alternatives, ok := security.([]any); ok && len(alternatives) > 0 {
 		maps.Copy(out, openapi.Object(alternatives[0]))
 	}
 	delete(out, "paymentSignature")
-	return out
+	if len(out) == 0 {
+		return []any{}
+	}
+	return []any{out}
 }
