@@ -90,6 +90,11 @@ func TestRevertsOfManyWalletsAreLimited(t *testing.T) {
 	if _, err := e.buy(from(stranger, "2"), "", name(15)); !errors.Is(err, settle.ErrAlreadyPaid) {
 		t.Errorf("a payment that is on the chain already: got %v", err)
 	}
+	if p, err := e.buy(from(stranger, "3"), stranger, name(16)); err != nil || p.State != order.PaymentConsumed {
+		t.Errorf("one that its payer claims: got %s, %v", p.State, err)
+	}
+	stranger = wallet(103) // has never paid either
+	on.code = append(on.code, stranger)
 	on.check, e.now = nil, e.now.Add(25*time.Hour)
 	refresh()
 	if _, err := e.buy(from(stranger, "0"), "", name(14)); err != nil || e.Reverts.Reached() != nil {

@@ -119,6 +119,33 @@ func TestImplausibleCount(t *testing.T) {
 	})
 }
 
+// After a while without a transaction a larger count is plausible. Then it is believed only
+// if no other endpoint has counted less.
+func TestCountOfOneEndpoint(t *testing.T) {
+	eachEnv(t, func(t *testing.T, env *testEnv) {
+		honest := httptest.NewServer(env.Handler())
+		defer honest.Close()
+		env.cfg.Client = patient(env.url, honest.URL)
+		s := env.settler()
+		env.settled(env.settleLater(s, env.pay("1")))
+		env.pass(10 * time.Minute)
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_getTransactionCount" {
+				return &refusal{result: "0x1388"}
+			}
+			return nil
+		})
+		waiting := env.settleLater(s, env.pay("2"))
+		env.wait(func() bool { return len(env.signedBy(env.gasKey)) == 2 })
+		env.proxy.refusing(nil)
+		env.settled(waiting)
+		if n := env.nonceOf(env.gasKey); n != 2 {
+			t.Errorf("got %d transactions, want 2", n)
+		}
+		env.noGap(env.gasKey)
+	})
+}
+
 // Nor does a gap that a wrong count has left before cost gas for each nonce in it.
 func TestLargeGapIsNotFilled(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {

@@ -152,3 +152,14 @@ func (l *lane) countMined(ctx context.Context) (uint64, error) {
 	l.current.mined[from], l.current.minable = n, n
 	return n, nil
 }
+
+// confirmMined counts them again, at every endpoint, before nonces are skipped: one that is
+// skipped by mistake is never mined, nor is anything after it. The lowest count is used.
+func (l *lane) confirmMined(ctx context.Context) (uint64, error) {
+	from := l.address()
+	n, err := l.c.lowestCount(ctx, from)
+	if err == nil {
+		l.current.mined[from], l.current.minable = n, n
+	}
+	return n, err
+}

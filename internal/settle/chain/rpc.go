@@ -97,6 +97,31 @@ func (c *Client) count(ctx context.Context, who common.Address, at string) (uint
 	return uint64(n), nil
 }
 
+// lowestCount is count in the newest block, the lowest of the endpoints that respond.
+func (c *Client) lowestCount(ctx context.Context, who common.Address) (lowest uint64, err error) {
+	const method = "eth_getTransactionCount"
+	body, err := encodeCall(method, []any{who, "latest"})
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	var counts []uint64
+	var errs []error
+	for _, e := range c.endpoints.all {
+		var n quantity
+		if err := c.requestFrom(ctx, e, &n, method, body); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		counts = append(counts, uint64(n))
+	}
+	if len(counts) == 0 {
+		return 0, fmt.Errorf("count the transactions of %s: %w", who, errors.Join(errs...))
+	}
+	return slices.Min(counts), nil
+}
+
 var codeCheck = contracts.Compiled("CodeCheck").Create
 
 // hasCode returns which accounts have code, their own or delegated (EIP-7702).

@@ -30,6 +30,9 @@ type draft struct {
 // has no hash if another process has signed for all purposes meanwhile.
 func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, err error) {
 	first, err := l.countMined(ctx)
+	if err == nil && first > l.current.next {
+		first, err = l.confirmMined(ctx)
+	}
 	if err != nil {
 		return stored, err
 	}
