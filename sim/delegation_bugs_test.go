@@ -205,6 +205,18 @@ func TestOurServersBesideOthers(t *testing.T) {
 	s.is("signed", "a", 1)
 }
 
+// The same by force does not leave the name bogus for ever: its DS is removed at once.
+func TestOurServersAreForcedBesideOthers(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(true)
+	s.forced = s.now.Add(forcedFor)
+	s.must(s.do("force both", func(ctx context.Context) error {
+		return s.service.Delegate(ctx, s.owner, signedName, registration.Delegation{Hosts: places["both"], Force: true})
+	}))
+	s.wait(2 * forcedFor)
+	s.is("forced", "both", 0)
+}
+
 // An owner whose registry does not remove the DS, because the name is in redemption or locked
 // there, is not told that it was removed.
 func TestRefusedWithdrawalIsNoEvent(t *testing.T) {

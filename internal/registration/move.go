@@ -226,7 +226,7 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
 	ours := of != nil || lifecycle.AnyServer(r.Nameservers, s.Nameservers)
 	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
-	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
+	if len(r.DS) > 0 && (s.crosses(r.Nameservers, d.Hosts) || s.joins(r, d.Hosts)) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 		}
