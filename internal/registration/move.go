@@ -19,8 +19,8 @@ type Moves interface {
 
 	// PutMove stores a move in place of an earlier one of the name, with an event
 	// unless that is "". EventDSWithdrawn only says that resolvers may have a DS in their
-	// caches since then; DelayMove stores it when the DS was removed. With over, it does nothing if the name has another move than
-	// that by now.
+	// caches since then; DelayMove stores it when the DS was removed. With over, it stores
+	// only the event if the name has another move than that by now.
 	PutMove(ctx context.Context, m lifecycle.Move, over *lifecycle.Move, event lifecycle.EventType) error
 
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
