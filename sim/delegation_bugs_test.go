@@ -227,6 +227,20 @@ func TestWrongDSIsReplaced(t *testing.T) {
 	s.must(s.rested())
 }
 
+// An owner who chooses others while a name comes back, which the registry then refuses, and
+// who cancels that, waits for the caches like after any return.
+func TestReturnWhileTheOwnerChoosesOthers(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(60 * time.Hour)
+	s.must(s.to("home", "SetNameservers", fate{before: func() { s.must(s.to("a", "")) }}, fate{refused: true}))
+	s.now = s.now.Add(2 * time.Minute)
+	s.failed(s.advance(advanceMoves))
+	s.must(s.to("home", ""))
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
 // A hand-over cancels a return like its owner: the name gets the foreign DS back.
 func TestHandOverDuringAReturnKeepsTheDS(t *testing.T) {
 	s := openScripted(t)
@@ -254,25 +268,6 @@ func TestRefusedWithdrawalAtTheEndOfAMove(t *testing.T) {
 	if !slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventMoveRefused }) {
 		t.Errorf("got %+v", events)
 	}
-}
-
-// A name with some of our servers beside others has no DS of the others: ours do not have its
-// key. It waits for the caches before and after.
-func TestOurServersBesideOthers(t *testing.T) {
-	s := openScripted(t)
-	s.elsewhere(true)
-	s.must(s.to("both", ""))
-	s.is("withdrawn", "a", 0)
-	s.wait(26 * time.Hour)
-	s.is("moved", "both", 0)
-	s.wait(100 * time.Hour)
-	s.failed(s.put(foreignDS))
-	s.must(s.to("a", ""))
-	s.is("elsewhere", "a", 0)
-	s.failed(s.put(foreignDS))
-	s.wait(50 * time.Hour)
-	s.must(s.put(foreignDS))
-	s.is("signed", "a", 1)
 }
 
 // An owner whose registry does not remove the DS, because the name is in redemption or locked

@@ -28,6 +28,8 @@ func (d *delegations) ask(method, what string, f func()) error {
 	switch {
 	case next.notDone:
 		return errSilent
+	case next.refused:
+		return deed.Invalid("domain", "is locked at the registry")
 	case d.fails(12):
 		d.tell("%s is not done", what)
 		return errSilent

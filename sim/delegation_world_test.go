@@ -46,6 +46,7 @@ type delegations struct {
 type fate struct {
 	before  func() // others act first
 	notDone bool
+	refused bool
 	lost    bool // the answer
 	dies    bool // the caller, when the call is done
 }

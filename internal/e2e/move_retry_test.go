@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -280,5 +281,25 @@ func TestRefusedMoveIsNotBegun(t *testing.T) {
 		s.api.Registrations.Manager = fixedDSManager{s.registry}
 		m.put("nameservers", away).expect(t, 400, deed.CodeValidation)
 		m.is("refused", m.domain(t, "first.com"), "ns1.deed.example", "", 1)
+	})
+}
+
+// An owner who cancels a return, and gives the servers other addresses by the same call, gets
+// the foreign DS back.
+func TestNewAddressesCancelAReturn(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		below := func(address string) string {
+			return `{"nameservers":[{"host":"ns1.first.com","addresses":["` + address + `"]},"ns2.example.net"],"force":` + fmt.Sprint(address == "192.0.2.1") + `}`
+		}
+		m.delegate(below("192.0.2.1"))
+		m.put("ds", `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"`+strings.Repeat("cd", 32)+`"}],"force":true}`).expect(t, 200, "")
+		m.is("withdrawn", m.delegate(home), "ns1.first.com", "withdrawing", 0)
+		d := m.delegate(below("192.0.2.2"))
+		m.is("canceled", d, "ns1.first.com", "", 1)
+		if len(d.Glue) != 1 || fmt.Sprint(d.Glue[0].Addresses) != "[192.0.2.2]" {
+			t.Errorf("got %+v", d.Glue)
+		}
+		m.is("later", m.due(100*time.Hour), "ns1.first.com", "", 1)
 	})
 }

@@ -20,7 +20,7 @@ type Moves interface {
 	// PutMove stores a move in place of an earlier one of the name, with an event unless
 	// that is "". EventDSWithdrawn is not stored, but says that resolvers may have a DS in
 	// their caches until then: DelayMove stores it when the DS was removed. If replaced is
-	// not nil, it does nothing unless that is the name's move.
+	// not nil and not the name's move, only the event is stored.
 	PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycle.Move, event lifecycle.EventType) error
 
 	// EndMove deletes a move, unless it was replaced, with an event unless that is "".
@@ -226,7 +226,7 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
 	ours := of != nil || lifecycle.AnyServer(r.Nameservers, s.Nameservers)
 	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
-	if len(r.DS) > 0 && s.crosses(r.Nameservers, d.Hosts) {
+	if len(r.DS) > 0 && (s.crosses(r.Nameservers, d.Hosts) || s.joins(r, d.Hosts)) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 		}

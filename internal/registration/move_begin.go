@@ -34,10 +34,11 @@ func (s *Service) replaceMove(ctx context.Context, r lifecycle.Registration, d D
 		return s.changeServers(ctx, r, d) // only their addresses change
 	case !waits:
 		return s.beginMove(ctx, r, d, &pending)
-	case sameHosts && sameGlue && !made:
-		return s.undoMove(ctx, r, pending)
 	case sameHosts && !made:
-		if err := s.Moves.EndMove(ctx, pending, ""); err != nil {
+		if err := s.undoMove(ctx, r, pending); err != nil || sameGlue {
+			return err
+		}
+		if r, err = s.owned(ctx, r.Owner, r.Name); err != nil { // it may have its DS again
 			return err
 		}
 		return s.changeServers(ctx, r, d)

@@ -66,6 +66,9 @@ func (s Moves) PutMove(ctx context.Context, m lifecycle.Move, replaced *lifecycl
 			ON CONFLICT (domain) DO UPDATE SET reference = excluded.reference, wallet = excluded.wallet, step = excluded.step,
 			       hosts = excluded.hosts, glue = excluded.glue, ds = excluded.ds, effective_at = excluded.effective_at, next_at = excluded.next_at, created_at = excluded.created_at, refused_at = excluded.refused_at`+condition,
 			args...))
+		if err == nil && !stored && event != "" {
+			return s.addMoveEvent(ctx, tx, m, event) // the registry has changed the servers, whatever the owner wants since
+		}
 		if err != nil || !stored {
 			return err
 		}
