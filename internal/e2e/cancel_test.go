@@ -123,6 +123,7 @@ func TestCancelRefusals(t *testing.T) {
 		refused("unknown.com", token, deed.CodeNotFound, "not registered")
 		refused("first.com", s.bearer(t, s.buyer(t)), deed.CodeOwnershipDenied, "another wallet")
 		s.cancel(t, "first.com", token, `{"force":true}`).expect(t, 400, deed.CodeValidation)
+		s.cancel(t, "first.com", token, ` null `).expectDetail(t, "null, which is no object", "body")
 		s.do(t, "POST", "/domains/first.com/cancel", `{}`).expect(t, 401, deed.CodeAuthRequired)
 
 		s.faults.Set(local.FaultDown, 0)

@@ -50,6 +50,9 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
 		return malformed(err)
 	}
+	if string(bytes.TrimSpace(raw)) == "null" { // it leaves v as it is, as if the body were {}
+		return deed.Invalid("body", "cannot be a JSON null: send an object")
+	}
 	return nil
 }
 
