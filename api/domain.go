@@ -160,8 +160,16 @@ type Delegation struct {
 
 // DSRequest is the body of PUT /domains/{domain}/ds.
 type DSRequest struct {
-	DS    []DS `json:"ds"`
-	Force bool `json:"force,omitzero"` // even if resolvers may still ask the service's own servers
+	DS    []NewDS `json:"ds"`
+	Force bool    `json:"force,omitzero"` // even if resolvers may still ask the service's own servers
+}
+
+// NewDS is a DS record of a request. A key tag of 0 is valid, so a missing one is nil.
+type NewDS struct {
+	KeyTag     *uint16 `json:"keyTag"`
+	Algorithm  uint8   `json:"algorithm"`
+	DigestType uint8   `json:"digestType"`
+	Digest     string  `json:"digest"`
 }
 
 // OwnerRequest is the body of PUT /domains/{domain}/owner.

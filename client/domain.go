@@ -66,16 +66,22 @@ func (c *Client) Delegate(ctx context.Context, name string, in api.NameserversRe
 // SetDS sets the DS records of a name whose zone is served elsewhere. It fails while resolvers
 // may still ask the service's own name servers.
 func (c *Client) SetDS(ctx context.Context, name string, ds ...api.DS) (api.Domain, error) {
-	if ds == nil {
-		ds = []api.DS{}
-	}
-	return c.setDomain(ctx, name, "ds", api.DSRequest{DS: ds})
+	return c.setDomain(ctx, name, "ds", api.DSRequest{DS: newDS(ds)})
 }
 
 // ForceDS sets them at once. A name that was served by the service may be bogus for resolvers
 // that still ask its servers.
 func (c *Client) ForceDS(ctx context.Context, name string, ds ...api.DS) (api.Domain, error) {
-	return c.setDomain(ctx, name, "ds", api.DSRequest{DS: ds, Force: true})
+	return c.setDomain(ctx, name, "ds", api.DSRequest{DS: newDS(ds), Force: true})
+}
+
+// newDS returns DS records as a request has them.
+func newDS(list []api.DS) []api.NewDS {
+	out := make([]api.NewDS, len(list))
+	for i, ds := range list {
+		out[i] = api.NewDS{KeyTag: &ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: ds.Digest}
+	}
+	return out
 }
 
 // SetOwner transfers a name to another wallet. Only that wallet can undo it.

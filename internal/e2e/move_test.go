@@ -236,6 +236,9 @@ func TestDSWaitsForCachesAfterAMove(t *testing.T) {
 		m.is("forced", read[api.Domain](t, m.put("ds", force)), "ns1.example.net", "", 1)
 		m.is("the same", read[api.Domain](t, m.put("ds", foreign)), "ns1.example.net", "", 1)
 		m.put("ds", another).expect(t, 400, deed.CodeValidation)
+		for _, tag := range []string{``, `"keyTag":null,`} {
+			m.put("ds", strings.Replace(force, `"keyTag":1,`, tag, 1)).expectDetail(t, "no key tag", "ds[0].keyTag")
+		}
 		m.delegate(`{"nameservers":["ns3.example.net","ns4.example.net"]}`) // others again: they change nothing for ours
 		s.pass(t, 48*time.Hour)
 		m.put("ds", another).expect(t, 400, deed.CodeValidation)

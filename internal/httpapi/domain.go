@@ -264,28 +264,6 @@ func fromGlue(g lifecycle.Glue) (out []api.Glue) {
 	return out
 }
 
-func (s *Server) setDS(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
-	var in api.DSRequest
-	if err := decode(w, r, maxAuthBody, &in); err != nil {
-		return err
-	}
-	if in.DS == nil {
-		return deed.Invalid("ds", "is required: send DS records, or an empty list for none")
-	}
-	list := make([]dnssec.DS, len(in.DS))
-	for i, ds := range in.DS {
-		list[i] = dnssec.DS(ds)
-	}
-	list, err := dnssec.ParseDS(list)
-	if err != nil {
-		return err
-	}
-	if err := s.Registrations.SetDS(r.Context(), who, name, registration.DSChange{DS: list, Force: in.Force}); err != nil {
-		return err
-	}
-	return s.replyDomain(w, r, name)
-}
-
 func (s *Server) setOwner(w http.ResponseWriter, r *http.Request, who deed.Wallet, name deed.Name) error {
 	var in api.OwnerRequest
 	if err := decode(w, r, maxAuthBody, &in); err != nil {
