@@ -94,11 +94,14 @@ func (c Change) Apply(z Zone, now time.Time) (Zone, error) {
 	return next, nil
 }
 
+// ErrEmpty is the error of a change without operations.
+var ErrEmpty = deed.Invalid("changes", "is empty: write at least one change")
+
 // check validates the change as a whole.
 func (c Change) check(serial uint32) error {
 	switch {
 	case len(c.Ops) == 0:
-		return deed.Invalid("changes", "is empty: write at least one change")
+		return ErrEmpty
 	case len(c.Ops) > maxOps:
 		return deed.Invalid("changes", "has %d entries, the maximum is %d", len(c.Ops), maxOps)
 	case c.Kind != ChangeBatch && (len(c.Ops) > 1 || string(c.Kind) != string(c.Ops[0].Op)):

@@ -168,6 +168,9 @@ func TestBatchImportRollback(t *testing.T) {
 		if !dry.DryRun || dry.Count != 3 || dry.Price != "0.30" {
 			t.Errorf("got %+v", dry)
 		}
+		for _, none := range []string{`{"dryRun":true}`, `{"dryRun":true,"changes":[]}`, `{"changes":[]}`} {
+			s.dnsCall(t, "POST", "/dns/first.com/batch", none, token, "").expectDetail(t, none, "changes")
+		}
 		s.dnsCall(t, "POST", "/dns/first.com/batch", batch, token, "").expect(t, 402, deed.CodePaymentRequired)
 		call("POST", "/dns/first.com/batch", batch, change).expect(t, 402, deed.CodePaymentInvalid)
 		made := read[api.ZoneChanged](t, call("POST", "/dns/first.com/batch", batch, 3*change))

@@ -41,6 +41,9 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 		if err != nil {
 			return err
 		}
+		if len(change.Ops) == 0 { // an import and a rollback may change nothing, a batch may not
+			return dnszone.ErrEmpty
+		}
 		return s.replyPlan(w, z, change)
 	}
 	out, err := s.buyChange(r, c, change)
