@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,7 +240,10 @@ func TestMandateRefusals(t *testing.T) {
 		s.do(t, "POST", "/account/mandates/first.com", mandateBody([]time.Time{e}, []*promise{one}), "Authorization", token).expect(t, 400, deed.CodeValidation)
 		s.wantMandates(t, a, "first.com")
 		good := mandateBody([]time.Time{e}, []*promise{s.mandatePromise(t, a, slots[0])})
-		s.do(t, "POST", "/account/mandates/first.com", good, "Authorization", token).expect(t, 201, "")
+		first := made[api.Mandates](t, s.do(t, "POST", "/account/mandates/first.com", good, "Authorization", token)).Mandates
+		if kept := s.mandates(t, a, "first.com"); !reflect.DeepEqual(first, kept) {
+			t.Errorf("got %+v, and then %+v", first, kept)
+		}
 		s.do(t, "POST", "/account/mandates/first.com", good, "Authorization", token).expect(t, 400, deed.CodeValidation) // twice
 		post("first.com", token, e, same).expect(t, 400, deed.CodeValidation)                                            // another for the same expiry
 		s.wantMandates(t, a, "first.com", order.MandateActive)

@@ -64,7 +64,8 @@ func (s Mandates) Create(ctx context.Context, r deed.Name, all []order.Mandate) 
 }
 
 func (s Mandates) insert(ctx context.Context, tx *Tx, m *order.Mandate) error {
-	m.ID, m.Created, m.Updated = newPublicID("man_"), s.Now(), s.Now()
+	m.ID, m.Created = newPublicID("man_"), s.Now().Truncate(time.Second)
+	m.Updated = m.Created
 	sealed, err := s.seal(m.ID, m.Auth.Signature)
 	if err != nil {
 		return err
