@@ -80,6 +80,17 @@ func readGeneric(value string) (string, error) {
 	return string(data), nil
 }
 
+// fromGeneric returns the record with the value in the form of its type. Any type may be
+// written in the generic form (RFC 3597, 5), but the value of a type that is called TXT is
+// text, also if it begins like that.
+func (r Record) fromGeneric(t recordType) (Record, error) {
+	data, err := readGeneric(r.Value)
+	if err != nil {
+		return Record{}, deed.Invalid("value", "%v", err)
+	}
+	return r.withRdata(t, data)
+}
+
 func showGeneric(data string) string {
 	return strings.TrimSuffix(fmt.Sprintf(`\# %d %x`, len(data), data), " ")
 }

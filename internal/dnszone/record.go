@@ -63,6 +63,7 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
+	numbered := !strings.EqualFold(r.Type, t.name) // TYPE16
 	r.Type = t.name
 	if r.Host == "" {
 		return Record{}, deed.Invalid("host", "is missing: write @ for %s itself or a name below it, such as www", zone)
@@ -85,13 +86,8 @@ func (r Record) Canonical(zone deed.Name) (Record, error) {
 	if err := checkTTL(r.TTL); err != nil {
 		return Record{}, err
 	}
-	if isGeneric(r.Value) && t.code != dns.TypeTXT && t.read != nil {
-		// Any type may be written in the generic form (RFC 3597, 5).
-		data, err := readGeneric(r.Value)
-		if err != nil {
-			return Record{}, deed.Invalid("value", "%v", err)
-		}
-		if r, err = r.withRdata(t, data); err != nil {
+	if isGeneric(r.Value) && (t.read != nil || t.code == dns.TypeTXT && numbered) {
+		if r, err = r.fromGeneric(t); err != nil {
 			return Record{}, err
 		}
 	}

@@ -222,6 +222,10 @@ func TestGenericFormOfKnownTypes(t *testing.T) {
 		{"TYPE1", `\# 4 C000 0201`, "A h 192.0.2.1 3600 -"},
 		{"TYPE28", "2001:db8::1", "AAAA h 2001:db8::1 3600 -"},
 		{"TYPE15", `\# 9 000a0161036E657400`, "MX h a.net 3600 10"},
+		{"TYPE16", `\# 4 03616263`, "TXT h abc 3600 -"},
+		{"type16", `\# 4 035c2320`, `TXT h \#  3600 -`},
+		{"TYPE16", "abc", "TXT h abc 3600 -"},
+		{"TXT", `\# 4 03616263`, `TXT h \# 4 03616263 3600 -`},
 		{"TYPE33", `\# 13 000100020003016103636f6d00`, "SRV h 1 2 3 a.com 3600 2"},
 	} {
 		got, err := rec(c.kind, "h", c.value).Canonical(zoneName)
@@ -229,6 +233,13 @@ func TestGenericFormOfKnownTypes(t *testing.T) {
 			t.Errorf("%s %s: got %s %s, %v, want %s", c.kind, c.value, got.Type, show(got), err, c.want)
 		}
 	}
+	for distance, want := range map[int]bool{10: true, 11: false} {
+		if _, err := dist(rec("MX", "h", `\# 9 000a0161036E657400`), distance).Canonical(zoneName); (err == nil) != want {
+			t.Errorf("preference 10, distance %d: got %v", distance, err)
+		}
+	}
+	_, err := rec("TYPE16", "h", `\# 5 03616263`).Canonical(zoneName)
+	refused(t, "a wrong length", err)
 }
 
 func TestBrokenPunycodeIsRefused(t *testing.T) {

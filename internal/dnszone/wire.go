@@ -215,6 +215,9 @@ func (r Record) withRdata(t recordType, data string) (Record, error) {
 		if err != nil {
 			return Record{}, fmt.Errorf("MX record %q: %w", value, err)
 		}
+		if r.Distance != nil && *r.Distance != n {
+			return Record{}, deed.Invalid("distance", "is %d and the preference in the value is %d: leave it out or write the same", *r.Distance, n)
+		}
 		r.Value, r.Distance = name, &n
 	}
 	return r, nil
