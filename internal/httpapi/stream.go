@@ -3,8 +3,10 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"mime"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +26,29 @@ const (
 // errStreams is returned while too many streams are open.
 var errStreams = &deed.Error{Code: deed.CodeUnavailable, Message: "too many streams are open at this moment: poll instead, without Accept: text/event-stream", Retry: 2 * time.Second}
 
+// wantsEvents reports whether the client prefers events to JSON (RFC 9110, 12.5.1). Who
+// takes both alike gets JSON, as from every other call.
 func wantsEvents(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept"), "text/event-stream")
+	var events, plain float64
+	for _, list := range r.Header.Values("Accept") {
+		for item := range strings.SplitSeq(list, ",") {
+			media, params, err := mime.ParseMediaType(item)
+			if err != nil {
+				continue
+			}
+			weight, err := strconv.ParseFloat(params["q"], 64)
+			if err != nil {
+				weight = 1
+			}
+			switch media {
+			case "text/event-stream":
+				events = weight
+			case "application/json":
+				plain = weight
+			}
+		}
+	}
+	return events > plain
 }
 
 // streamJob sends the job as an event whenever it has changed, until it is final

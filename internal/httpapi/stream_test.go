@@ -38,3 +38,18 @@ func TestHeadersOfAStream(t *testing.T) {
 		}
 	}
 }
+
+// Events are for clients that prefer them; others get JSON.
+func TestWhoGetsEvents(t *testing.T) {
+	for accept, want := range map[string]bool{
+		"text/event-stream": true, "TEXT/Event-Stream": true, "text/event-stream, application/json;q=0.9": true, "text/event-stream, */*": true,
+		"": false, "*/*": false, "application/json": false, "text/html": false, "application/json, text/event-stream": false,
+		"text/event-stream;q=0.1, application/json": false, "text/event-stream;q=0": false, "text/event-streams": false,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/domains/status/job", nil)
+		r.Header.Set("Accept", accept)
+		if got := wantsEvents(r); got != want {
+			t.Errorf("%q: got %v, want %v", accept, got, want)
+		}
+	}
+}
