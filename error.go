@@ -71,6 +71,14 @@ func Invalid(field, format string, args ...any) error {
 	return &Error{Code: CodeValidation, Message: field + ": " + reason, Details: []Detail{{field, reason}}}
 }
 
+// RateLimited returns a CodeRateLimited for a caller that is at a maximum and must wait. The
+// message says for how many seconds (interface document, chapter 7).
+func RateLimited(wait time.Duration, limit int, format string, args ...any) error {
+	wait = (max(wait, time.Second) + time.Second - 1).Truncate(time.Second) // rounded up, so that a retry after it is allowed
+	message := fmt.Sprintf("%s: wait %d seconds", fmt.Sprintf(format, args...), int(wait.Seconds()))
+	return &Error{Code: CodeRateLimited, Message: message, Retry: wait, Limit: limit}
+}
+
 // CodeOf returns the code of the first Error in err's chain, CodeUnavailable
 // when there is none, and "" when err is nil.
 func CodeOf(err error) Code {

@@ -79,10 +79,6 @@ func (l *RevertLimit) admit(ctx context.Context, v settle.Verifier, w deed.Walle
 	if paid {
 		return nil
 	}
-	return &deed.Error{
-		Code: deed.CodeRateLimited, Limit: l.Max,
-		Message: "too many payments of contract wallets failed on the chain today: nothing was charged; pay with a wallet that has no code, " +
-			"or submit this payment to the chain yourself and repeat the request signed in, or try again later",
-		Retry: time.Hour,
-	}
+	return deed.RateLimited(time.Hour, l.Max, "too many payments of contract wallets failed on the chain today; nothing was charged: pay with a wallet that has no code, "+
+		"or submit this payment to the chain yourself and repeat the request signed in, or try again later")
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -40,7 +39,7 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, next http.Handl
 	}
 	caller := ratelimit.AddressKey(clientAddr(r, s.Trusted))
 	if !s.activeMessages.acquire(caller, maxActiveMessages) {
-		return s.tooManyMessages(w)
+		return errTooManyMessages
 	}
 	defer s.activeMessages.release(caller)
 	raw, err := readBody(w, r, maxMessage)
@@ -55,16 +54,8 @@ func (s *Server) message(w http.ResponseWriter, r *http.Request, next http.Handl
 	return nil
 }
 
-// tooManyMessages returns the error for a client at its limit of active messages.
-func (s *Server) tooManyMessages(w http.ResponseWriter) error {
-	const wait = 2 * time.Second
-	setLimitHeaders(w.Header(), &ratelimit.Decision{Limit: deed.Limit{Max: maxActiveMessages}, Reset: s.Now().Add(wait)})
-	return &deed.Error{
-		Code:    deed.CodeRateLimited,
-		Message: fmt.Sprintf("%d messages of yours are being answered: wait %d seconds, or until a stream or a wait of yours has ended", maxActiveMessages, seconds(wait)),
-		Retry:   wait,
-	}
-}
+// errTooManyMessages is returned to a client at its limit of active messages.
+var errTooManyMessages = deed.RateLimited(2*time.Second, maxActiveMessages, "%d messages of yours are being answered; try again when a stream or a wait of yours has ended", maxActiveMessages)
 
 // checkMessage fails if raw is not one message, or is nested too deeply. Invalid
 // JSON passes: each protocol has its own error for it. A JSON-RPC batch is

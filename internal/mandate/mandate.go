@@ -147,7 +147,7 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (r
 		return r, 0, err
 	}
 	if r.Status != lifecycle.StatusActive && r.Status != lifecycle.StatusExpired {
-		return r, 0, deed.Invalid("domain", "%s is %s: a mandate can be signed for a name that is active", name, r.Status)
+		return r, 0, deed.Invalid("domain", "the status of %s is %s, and a mandate can be signed for a name that is active", name, r.Status)
 	}
 	q, err := s.Prices.Renewal(r, 1, false)
 	return r, q.Amount, err

@@ -1,7 +1,6 @@
 package order
 
 import (
-	"fmt"
 	"time"
 
 	"deed.example/deed"
@@ -57,11 +56,8 @@ const aliasesPerPayment = 4
 // none. It fails with CodePaymentInsufficient or CodeRateLimited.
 func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int, now time.Time) error {
 	if now.Before(p.RefusedUntil) {
-		return &deed.Error{
-			Code: deed.CodeRateLimited, Limit: MaxReverts,
-			Message: fmt.Sprintf("payments of %s failed on the chain three times in a day: it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339)),
-			Retry:   p.RefusedUntil.Sub(now),
-		}
+		return deed.RateLimited(p.RefusedUntil.Sub(now), MaxReverts,
+			"payments of %s failed on the chain three times in a day, so it can pay again after %s", w, p.RefusedUntil.UTC().Format(time.RFC3339))
 	}
 	if f.Deploys && p.Deployments >= MaxDeployments {
 		return deed.Errorf(deed.CodePaymentInvalid,
@@ -76,11 +72,8 @@ func (p Payer) Admit(f settle.Funds, w deed.Wallet, amount deed.USDC, limit int,
 	}
 	switch {
 	case count > limit, p.Aliases > aliasesPerPayment*limit:
-		return &deed.Error{
-			Code: deed.CodeRateLimited, Limit: limit,
-			Message: fmt.Sprintf("%s has %d payments that are not settled yet, which is the limit: nothing was charged, try again when one of them has ended", w, limit),
-			Retry:   5 * time.Second,
-		}
+		return deed.RateLimited(5*time.Second, limit,
+			"%s has %d payments that are not settled yet, which is the limit; nothing was charged, try again when one of them has ended", w, limit)
 	case left < 0 && !p.Alias:
 		return deed.Errorf(deed.CodePaymentInsufficient, "the wallet %s has %s USDC, of which %s are promised in other payments, and %s are asked",
 			w, f.Balance, f.Balance-amount-left, amount)

@@ -59,10 +59,8 @@ func (s Cancellations) checkWallet(ctx context.Context, tx *Tx, w deed.Wallet, l
 		return err
 	}
 	free := time.Unix(first, 0).Add(limit.Period)
-	return &deed.Error{
-		Code: deed.CodeRateLimited, Retry: max(free.Sub(s.Now()), time.Second),
-		Message: fmt.Sprintf("this wallet has cancelled %d registrations in %d days, which is the limit: the next can be cancelled from %s on", n, int(limit.Period.Hours()/24), free.UTC().Format(time.RFC3339)),
-	}
+	return deed.RateLimited(free.Sub(s.Now()), limit.Wallet,
+		"this wallet has cancelled %d registrations in %d days, which is the limit; the next can be cancelled from %s on", n, int(limit.Period.Hours()/24), free.UTC().Format(time.RFC3339))
 }
 
 // useAllowance counts the cancellation. The row of the month is locked until the
@@ -88,10 +86,7 @@ func (s Cancellations) useAllowance(ctx context.Context, tx *Tx, c lifecycle.Can
 		return err
 	}
 	next := begin.AddDate(0, 1, 0)
-	return &deed.Error{
-		Code: deed.CodeRateLimited, Retry: max(next.Sub(now), time.Second),
-		Message: fmt.Sprintf("the registry of .%s takes no more names back this month", c.Name.TLD()),
-	}
+	return deed.RateLimited(next.Sub(now), max(used-1, 1), "the registry of .%s takes no more names back this month", c.Name.TLD())
 }
 
 // claimCancellation claims the name, so that no renewal is submitted meanwhile, and

@@ -107,10 +107,7 @@ func (s Emails) admit(ctx context.Context, tx *Tx, r email.Request) error {
 	return err
 }
 
-var errTooManyCodes = &deed.Error{
-	Code: deed.CodeRateLimited, Limit: email.MaxPerOwner, Retry: 24 * time.Hour,
-	Message: "too many codes were sent for this wallet, for its names or to this address: enter the last one, or try again tomorrow",
-}
+var errTooManyCodes = deed.RateLimited(24*time.Hour, email.MaxPerOwner, "too many codes were sent for this wallet, for its names or to this address; enter the last one, or try again tomorrow")
 
 // nameWithCodes returns a name of the wallet for which a code may be sent. Without this
 // limit, one name that is handed over from wallet to wallet could use up the codes of

@@ -161,7 +161,7 @@ func quote(c dnszone.Change) order.Quote {
 	n := c.Count()
 	q := order.Quote{Amount: deed.USDC(n) * Price, For: fmt.Sprintf("1 change to the DNS of %s", c.Zone)}
 	if n != 1 {
-		q.For = fmt.Sprintf("%d changes to the DNS of %s", n, c.Zone)
+		q.For = fmt.Sprintf("a batch of %d changes to the DNS of %s", n, c.Zone)
 	}
 	return q
 }
