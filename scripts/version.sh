@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# To be sourced: version prints the version of this clone, image_tag the same as the tag of
-# an image, and stamp the linker flags that put it into cmd/deed, together with the commit and its date. The
-# date is that of the commit, so that the same commit gives the same binary.
+# To be sourced: version prints the version of this clone, image_tag the same as the tag
+# of an image, and stamp the linker flags that put it into cmd/deed, together with the
+# commit and its date. The date is that of the commit, so that the same commit gives the
+# same binary.
 
 # version is `git describe`, or what Go calls a pseudo-version while there is no
 # tag. Outside a clone it is "devel".
