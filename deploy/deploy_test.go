@@ -129,6 +129,14 @@ func TestUnit(t *testing.T) {
 	t.Logf("exposure %s", m[1])
 }
 
+// An image of changes that were not committed has a tag that containers accept.
+func TestImageTag(t *testing.T) {
+	got := run(t, exec.Command("bash", "-c", `. ../scripts/version.sh; version() { echo v1.2.3-4-g0123abc+dirty; }; image_tag`))
+	if !regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}\n$`).MatchString(got) {
+		t.Errorf("got %q", got)
+	}
+}
+
 // chartFuncs are the functions of Helm that the chart uses.
 var chartFuncs = template.FuncMap{
 	"quote":     strconv.Quote,

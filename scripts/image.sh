@@ -21,8 +21,9 @@ if ! command -v buildah >/dev/null; then
 	echo "deed: dist/rootfs is the content of the image; install buildah for the image itself" >&2
 	exit 0
 fi
-archive=dist/deed_${version}_oci.tar
+archive=dist/deed_${version}_oci.tar image=deed:$(image_tag)
 rm -f "$archive"
-buildah --storage-driver vfs bud --isolation chroot --format oci --timestamp 0 --tag "deed:$version" --file deploy/Containerfile dist
-buildah --storage-driver vfs push "deed:$version" "oci-archive:$archive:deed:$version"
+buildah --storage-driver vfs bud --isolation chroot --format oci --timestamp 0 --tag "$image" --file deploy/Containerfile dist
+buildah --storage-driver vfs push "$image" "oci-archive:$archive:$image"
 ls -l "$archive"
+echo "deed: podman load --input $archive makes it localhost/$image"

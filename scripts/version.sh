@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# To be sourced: version prints the version of this clone, and stamp the linker
-# flags that put it into cmd/deed, together with the commit and its date. The
-# date is that of the commit, so that the same commit gives the same binary.
+# To be sourced: version prints the version of this clone, image_tag the same as the tag
+# of an image, and stamp the linker flags that put it into cmd/deed, together with the
+# commit and its date. The date is that of the commit, so that the same commit gives the
+# same binary.
 
 # version is `git describe`, or what Go calls a pseudo-version while there is no
 # tag. Outside a clone it is "devel".
@@ -12,6 +13,9 @@ version() {
 	git diff-index --quiet HEAD -- || printf '+dirty'
 	echo
 }
+
+# A tag must not have a "+".
+image_tag() { version | tr + _; }
 
 commit_date() { TZ=UTC0 git log -1 --format=%cd --date="format-local:$1"; }
 

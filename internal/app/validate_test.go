@@ -146,6 +146,19 @@ func TestWarnings(t *testing.T) {
 	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "pay_to") {
 		t.Errorf("got %q, want one about the treasury", w)
 	}
+	c = Default()
+	c.Registrars = []RegistrarConfig{{Name: "a", Type: localKind}}
+	if w := c.warnings(); len(w) != 0 {
+		t.Errorf("got %q, want none about the embedded registry", w)
+	}
+	c.Registrars = append(c.Registrars, RegistrarConfig{Name: "b", Type: "opusdns"})
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "registrar b charges") {
+		t.Errorf("got %q, want one about test money", w)
+	}
+	c.ChainRPCURL, c.PayTo, c.ChainFirst = "https://rpc.example", "0x71c7656ec7ab88b098defb751b7401b5f6d8976f", 1
+	if w := c.warnings(); len(w) != 0 {
+		t.Errorf("got %q, want none", w)
+	}
 }
 
 // A configuration that does not start with Default is refused, and nothing panics.

@@ -16,6 +16,11 @@ func (c *Config) warnings() []string {
 	if c.ChainRPCURL == "" && c.Listen != off && !loopback(c.Listen) {
 		out = append(out, "SANDBOX: callers from other machines reach a service that takes test money; set chain.rpc_url before anyone relies on it")
 	}
+	for _, r := range c.Registrars {
+		if c.Hooks.Chain == nil && c.ChainRPCURL == "" && r.Type != localKind {
+			out = append(out, "SANDBOX: registrar "+r.Name+" charges you for names that callers buy with test money, which anybody gets: set chain.rpc_url, unless it is a test system")
+		}
+	}
 	if c.SandboxPublic {
 		out = append(out, "PUBLIC SANDBOX: whoever reaches it can take test money, move its clock and cause faults; the names are not real, and the money is worthless")
 	}

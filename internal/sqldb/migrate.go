@@ -28,10 +28,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = db.forMigrations(ctx, provider, func() error {
-		_, err := provider.Up(ctx)
-		return err
-	})
+	err = db.forMigrations(ctx, provider, func() error { return up(ctx, provider) })
 	if err != nil {
 		return err
 	}
@@ -42,13 +39,13 @@ func (db *DB) migrate(ctx context.Context) error {
 	return err
 }
 
-// migrationPool returns the connections for migrations. On PostgreSQL they have no
-// time limits, and bypass a connection pooler: their lock belongs to a session.
+// migrationPool returns the connections for migrations. On PostgreSQL only their waits for
+// locks are limited, and they bypass a connection pooler: their lock belongs to a session.
 func (db *DB) migrationPool() (pool *sql.DB, done func()) {
 	if db.dialect != postgres {
 		return db.write, func() {}
 	}
-	pool = stdlib.OpenDB(*db.dial)
+	pool = stdlib.OpenDB(*db.dial, stdlib.OptionAfterConnect(limitLocks))
 	return pool, func() { _ = pool.Close() } // only idle connections are left
 }
 
