@@ -161,13 +161,8 @@ func (d description) answers(op schema, t Tool, members []string) (schema, error
 // fieldsOf returns the properties of a schema and of its alternatives.
 func fieldsOf(s schema) schema {
 	out := schema{}
-	for _, key := range []string{"oneOf", "anyOf"} {
-		shapes, _ := s[key].([]any)
-		for _, shape := range shapes {
-			if one, ok := shape.(schema); ok {
-				maps.Copy(out, fieldsOf(one))
-			}
-		}
+	for _, one := range alternatives(s) {
+		maps.Copy(out, fieldsOf(one))
 	}
 	own, _ := s["properties"].(schema)
 	maps.Copy(out, own)
