@@ -123,13 +123,16 @@ func compact(tool, name string, full schema) schema {
 
 // alternatives returns those of a schema.
 func alternatives(full schema) []schema {
+	return append(schemas(full["oneOf"]), schemas(full["anyOf"])...)
+}
+
+// schemas returns the schemas of a list.
+func schemas(v any) []schema {
 	var out []schema
-	for _, key := range []string{"oneOf", "anyOf"} {
-		choices, _ := full[key].([]any)
-		for _, choice := range choices {
-			if one, ok := choice.(schema); ok {
-				out = append(out, one)
-			}
+	list, _ := v.([]any)
+	for _, one := range list {
+		if s, ok := one.(schema); ok {
+			out = append(out, s)
 		}
 	}
 	return out
