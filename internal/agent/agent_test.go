@@ -71,6 +71,36 @@ func TestToolsAreComplete(t *testing.T) {
 	}
 }
 
+// Gemini refuses all tools, and its command line the tool, if a part of the
+// arguments has no type, an array no items, or an object no properties.
+func TestArgumentsHaveTypes(t *testing.T) {
+	for _, tool := range agent.Tools(true) {
+		var in map[string]any
+		if err := json.Unmarshal(tool.Input, &in); err != nil {
+			t.Fatal(err)
+		}
+		for name, argument := range in["properties"].(map[string]any) {
+			checkTypes(t, tool.Name+"."+name, argument)
+		}
+	}
+}
+
+// checkTypes checks a schema and all schemas below it.
+func checkTypes(t *testing.T, at string, v any) {
+	t.Helper()
+	s, _ := v.(map[string]any)
+	properties, _ := s["properties"].(map[string]any)
+	switch {
+	case s["type"] == "array":
+		checkTypes(t, at+".items", s["items"])
+	case s["type"] == "object" && len(properties) == 0, s["type"] == nil:
+		t.Errorf("%s: got %v, want a type with its parts", at, v)
+	}
+	for name, p := range properties {
+		checkTypes(t, at+"."+name, p)
+	}
+}
+
 func TestWhatToolsNeed(t *testing.T) {
 	var paid, bearer, waits, quotes []string
 	for _, tool := range agent.Tools(true) {

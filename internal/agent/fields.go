@@ -55,7 +55,11 @@ var notes = map[string]string{
 	"set_lock.locked":                      "true forbids transfers",
 	"set_nameservers.force":                "true: at once, even if DNSSEC may break for a while",
 	"set_ds_records.force":                 "true: at once, even if DNSSEC may break for a while",
-	"set_ds_records.ds":                    `e.g. [{"keyTag":2371,"algorithm":13,"digestType":2,"digest":"e3b0…"}]`,
+	"set_ds_records.ds":                    "Of the keys that the other servers sign with",
+	"set_ds_records.keyTag":                "e.g. 2371",
+	"set_ds_records.algorithm":             "e.g. 13",
+	"set_ds_records.digestType":            "e.g. 2",
+	"set_ds_records.digest":                "Hex, e.g. e3b0…",
 	"change_owner.wallet_address":          "The new owner, e.g. 0x71c7…976f, 40 hex digits",
 
 	argWait:    fmt.Sprintf("Wait for the order: 0 to %d, e.g. 20", maxWait),
@@ -79,7 +83,8 @@ var executorSchemas = map[string]schema{
 }
 
 // compact returns the schema of an argument with what an agent needs to fill it
-// in: types, choices and a note. The service checks the rest.
+// in: types, choices and a note. The service checks the rest. Every part has a type,
+// without which some agents leave the tool out.
 func compact(tool, name string, full schema) schema {
 	out := schema{}
 	for _, key := range []string{"type", "enum"} {
@@ -93,6 +98,9 @@ func compact(tool, name string, full schema) schema {
 	if text := note(tool, name); text != "" {
 		out["description"] = text
 	}
+	if choices := alternatives(full); out["type"] == nil && len(choices) > 0 {
+		return compact(tool, name, choices[0]) // agents need only the plainest
+	}
 	if items, ok := full["items"].(schema); ok {
 		inner := compact(tool, "", items)
 		delete(inner, "description")
@@ -105,12 +113,26 @@ func compact(tool, name string, full schema) schema {
 				listed[field] = compact(tool, field, f)
 			}
 		}
-		if len(listed) == 0 {
-			return out // the note has an example of the whole
-		}
 		out["properties"] = listed
 		if required, ok := full["required"]; ok {
 			out["required"] = required
+		}
+	}
+	return out
+}
+
+// alternatives returns those of a schema.
+func alternatives(full schema) []schema {
+	return append(schemas(full["oneOf"]), schemas(full["anyOf"])...)
+}
+
+// schemas returns the schemas of a list.
+func schemas(v any) []schema {
+	var out []schema
+	list, _ := v.([]any)
+	for _, one := range list {
+		if s, ok := one.(schema); ok {
+			out = append(out, s)
 		}
 	}
 	return out

@@ -158,16 +158,11 @@ func (d description) answers(op schema, t Tool, members []string) (schema, error
 	return schema{"type": "object", "properties": found}, nil
 }
 
-// fieldsOf returns the properties of a schema and of its alternatives.
+// fieldsOf returns the properties of a schema, of its parts and of its alternatives.
 func fieldsOf(s schema) schema {
 	out := schema{}
-	for _, key := range []string{"oneOf", "anyOf"} {
-		shapes, _ := s[key].([]any)
-		for _, shape := range shapes {
-			if one, ok := shape.(schema); ok {
-				maps.Copy(out, fieldsOf(one))
-			}
-		}
+	for _, one := range slices.Concat(schemas(s["allOf"]), alternatives(s)) {
+		maps.Copy(out, fieldsOf(one))
 	}
 	own, _ := s["properties"].(schema)
 	maps.Copy(out, own)
