@@ -110,6 +110,13 @@ func (d *delegations) act() {
 // pass lets time pass, while the workers work.
 func (d *delegations) pass(long time.Duration) {
 	d.tell("%s pass", long)
+	for range 4 { // a name is compared a minute after a change, however long the steps below are
+		if d.life == nil || d.broken != nil {
+			break
+		}
+		d.now = d.now.Add(time.Minute)
+		d.work()
+	}
 	for end := d.now.Add(long); d.now.Before(end) && d.broken == nil; {
 		d.now = d.now.Add(min(end.Sub(d.now), max(time.Minute, long/5)))
 		d.work()

@@ -73,7 +73,12 @@ func (d *delegations) runLife() {
 
 // live is one step in the life of the name.
 func (d *delegations) live() {
+	redemption := d.life.entry.Expires.AddDate(0, 0, graceDays+d.rng.IntN(lifecycle.RedemptionDays))
 	switch n := d.rng.IntN(20); {
+	case n < 10 && d.life.entry.Phase(d.now) == lifecycle.PhaseRedemption:
+		d.life.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: signedName, Years: 1})
+	case n == 19 && d.now.Before(redemption):
+		d.pass(redemption.Sub(d.now))
 	case n < 5:
 		d.life.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: signedName, Years: 1 + d.rng.IntN(2)})
 	case n < 7:

@@ -164,10 +164,10 @@ func (s *Service) crosses(from, to []string) bool {
 	return lifecycle.SameServers(from, s.Nameservers) != lifecycle.SameServers(to, s.Nameservers)
 }
 
-// joins reports whether some of our servers are added to servers elsewhere, whose keys a DS of
-// the name has: ours do not have them.
-func (s *Service) joins(r lifecycle.Registration, to []string) bool {
-	return !lifecycle.AnyServer(r.Nameservers, s.Nameservers) && lifecycle.AnyServer(to, s.Nameservers) && s.hasCachedDS(r)
+// joins reports whether some of our servers are added to servers elsewhere, whose keys ours do
+// not have.
+func (s *Service) joins(from, to []string) bool {
+	return !lifecycle.AnyServer(from, s.Nameservers) && lifecycle.AnyServer(to, s.Nameservers)
 }
 
 // hasCachedDS reports whether resolvers may have a DS of the name in their caches: it has
@@ -226,7 +226,7 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	a := lifecycle.OwnerAction{Wallet: r.Owner, Kind: lifecycle.ActionNameservers, HadDS: r.DS, HadServers: r.Nameservers}
 	ours := of != nil || lifecycle.AnyServer(r.Nameservers, s.Nameservers)
 	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
-	if len(r.DS) > 0 && (s.crosses(r.Nameservers, d.Hosts) || s.joins(r, d.Hosts)) {
+	if len(r.DS) > 0 && (s.crosses(r.Nameservers, d.Hosts) || s.joins(r.Nameservers, d.Hosts)) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
 			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
 		}

@@ -13,7 +13,7 @@ import (
 // this is stored before the registry is asked: until it is known which servers the name has,
 // its DS is not published.
 func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	if !s.crosses(r.Nameservers, d.Hosts) && !s.joins(r, d.Hosts) {
+	if !s.crosses(r.Nameservers, d.Hosts) && !s.joins(r.Nameservers, d.Hosts) {
 		return s.changeServers(ctx, r, d)
 	}
 	return s.beginMove(ctx, r, d, nil)
