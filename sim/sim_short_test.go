@@ -9,4 +9,4 @@ const usualSeeds = 60
 const delegationSeeds = 16
 
 // lifeSeeds is how many seeds of TestLifeSimulation do.
-const lifeSeeds = 30
+const lifeSeeds = 12
