@@ -33,7 +33,7 @@ long_tests() {
 export CGO_ENABLED=0
 # shellcheck disable=SC2046
 suite "the tests behind the tag long" go_tests -tags long -p 4 -timeout 60m \
-	-run "^($(long_tests)|TestDocsRun|Test(Outside|Mandate|Cancel)?Simulation)\$" \
+	-run "^($(long_tests)|TestDocsRun|Test[A-Za-z]*Simulation)\$" \
 	./sim ./cmd/deed $(go list ./... | grep -vE '/(sim|cmd/deed)$')
 
 # Check that the other platforms of a release compile; nothing is run there.

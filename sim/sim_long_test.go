@@ -6,7 +6,7 @@ package sim
 const usualSeeds = 600
 
 // delegationSeeds is how many seeds of TestDelegationSimulation it does.
-const delegationSeeds = 5_000
+const delegationSeeds = 600
 
 // lifeSeeds is how many seeds of TestLifeSimulation it does.
-const lifeSeeds = 2_000
+const lifeSeeds = 300
