@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -50,9 +51,9 @@ func Public(a netip.Addr) bool {
 	return true
 }
 
-// parseTarget checks the URL of a webhook and returns its host. With local, which is
-// for a sandbox, http and addresses of this machine are fine. What a name resolves to
-// is checked whenever a connection is made, not here.
+// parseTarget checks the URL of a webhook and returns its host (see Webhook.Host). With
+// local, which is for a sandbox, http and addresses of this machine are fine. What a name
+// resolves to is checked whenever a connection is made, not here.
 func parseTarget(text string, local bool) (host string, err error) {
 	bad := func(reason string) (string, error) { return "", deed.Invalid("url", "%s", reason) }
 	if len(text) > maxURLLength {
@@ -77,13 +78,16 @@ func parseTarget(text string, local bool) (host string, err error) {
 		if !local && !Public(a) {
 			return bad("the address is not on the public internet")
 		}
-		return host, nil
-	}
-	if !goodHost(host, local) {
+	} else if !goodHost(host, local) {
 		return bad("the host must be a full domain name in ASCII, as hooks.example.com")
+	}
+	if port := u.Port(); port != "" && port != defaultPorts[u.Scheme] {
+		return net.JoinHostPort(host, port), nil
 	}
 	return host, nil
 }
+
+var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
 func goodPort(port string, local bool) bool {
 	if port == "" {

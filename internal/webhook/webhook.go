@@ -36,7 +36,7 @@ type Webhook struct {
 	ID           string
 	Owner        deed.Wallet
 	URL          string
-	Host         string // of the URL, in lower case, without the port
+	Host         string // of the URL, in lower case, with a port that is not the usual one: others use other ports
 	Secret       deed.Secret
 	OldSecret    deed.Secret // signs too, until OldUntil; may be empty
 	OldUntil     time.Time
