@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -42,7 +43,8 @@ func TestRDAPDomain(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		owner := s.bought(t, "first.com")
 		ds := []dnssec.DS{{KeyTag: 12345, Algorithm: 13, DigestType: 2, Digest: strings.Repeat("ab", 32)}}
-		if err := s.registry.SetDS(t.Context(), "first.com", ds); err != nil {
+		elsewhere := s.registry.SetNameservers(t.Context(), "first.com", []string{"ns1.example.net", "ns2.example.net"}) // our keys have another DS
+		if err := errors.Join(elsewhere, s.registry.SetDS(t.Context(), "first.com", ds)); err != nil {
 			t.Fatal(err)
 		}
 		s.pass(t, 25*time.Hour)
