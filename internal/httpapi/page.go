@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -71,19 +70,9 @@ func firstPart(path string) string {
 	return first
 }
 
-// acceptsHTML reports whether Accept names HTML (RFC 9110, 12.5.1), as that of browsers
-// does. The wildcard, which most programs send, is not enough.
-func acceptsHTML(r *http.Request) bool {
-	for _, list := range r.Header.Values("Accept") {
-		for item := range strings.SplitSeq(list, ",") {
-			media, parameters, err := mime.ParseMediaType(item)
-			if q := parameters["q"]; err == nil && media == "text/html" && (q == "" || strings.Trim(q, "0.") != "") {
-				return true
-			}
-		}
-	}
-	return false
-}
+// acceptsHTML reports whether Accept names HTML, as that of browsers does. The wildcard,
+// which most programs send, is not enough.
+func acceptsHTML(r *http.Request) bool { return acceptWeight(r, "text/html") > 0 }
 
 // LimitSearch counts a search that the page makes on the server like a call of
 // GET /domains/search by the same client.

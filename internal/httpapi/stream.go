@@ -3,11 +3,8 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"mime"
 	"net/http"
 	"reflect"
-	"strconv"
-	"strings"
 	"time"
 
 	"deed.example/deed"
@@ -26,29 +23,10 @@ const (
 // errStreams is returned while too many streams are open.
 var errStreams = &deed.Error{Code: deed.CodeUnavailable, Message: "too many streams are open at this moment: poll instead, without Accept: text/event-stream", Retry: 2 * time.Second}
 
-// wantsEvents reports whether the client prefers events to JSON (RFC 9110, 12.5.1). Who
-// takes both alike gets JSON, as from every other call.
+// wantsEvents reports whether the client prefers events to JSON. Who takes both alike gets
+// JSON, as from every other call.
 func wantsEvents(r *http.Request) bool {
-	var events, plain float64
-	for _, list := range r.Header.Values("Accept") {
-		for item := range strings.SplitSeq(list, ",") {
-			media, params, err := mime.ParseMediaType(item)
-			if err != nil {
-				continue
-			}
-			weight, err := strconv.ParseFloat(params["q"], 64)
-			if err != nil {
-				weight = 1
-			}
-			switch media {
-			case "text/event-stream":
-				events = weight
-			case "application/json":
-				plain = weight
-			}
-		}
-	}
-	return events > plain
+	return acceptWeight(r, "text/event-stream") > acceptWeight(r, "application/json")
 }
 
 // streamJob sends the job as an event whenever it has changed, until it is final
