@@ -9,7 +9,8 @@
 // Hosts are not trusted: one that hangs must not delay the others. One node at a time
 // sends to a host, for a short turn with few parallel requests. The pause of a host that
 // does not respond grows each time, and hosts without a recent quick response have
-// separate slots. Owners take turns, and each has few slots at a time.
+// separate slots. Owners take turns, and each has few slots at a time. Each port of a host
+// counts as a host: nobody is to blame for what does not answer at another one.
 package webhook
 
 import (
@@ -36,7 +37,7 @@ type Webhook struct {
 	ID           string
 	Owner        deed.Wallet
 	URL          string
-	Host         string // of the URL, in lower case, with a port that is not the usual one: others use other ports
+	Host         string // of the URL, in lower case, with its port unless that is the usual one of the scheme
 	Secret       deed.Secret
 	OldSecret    deed.Secret // signs too, until OldUntil; may be empty
 	OldUntil     time.Time
