@@ -79,16 +79,23 @@ func TestRenewRefusals(t *testing.T) {
 	})
 }
 
+// raceRenewals renews first.com at the same time for so many wallets, and counts the
+// statuses of the responses.
+func (s *env) raceRenewals(t *testing.T, wallets int) map[int]int {
+	t.Helper()
+	headers := make(chan string, wallets)
+	for range wallets {
+		headers <- s.promise(s.buyer(t), comRenewal).header(t)
+	}
+	return race(wallets, func() int { return s.renew(t, "first.com", 1, <-headers).status })
+}
+
 // Concurrent renewals of one name: each paid year is added, or refunded.
 func TestRenewalsRaced(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		was := s.domain(t, "first.com").ExpiresAt
-		headers := make(chan string, 16)
-		for range cap(headers) {
-			headers <- s.promise(s.buyer(t), comRenewal).header(t)
-		}
-		count := race(cap(headers), func() int { return s.renew(t, "first.com", 1, <-headers).status })
+		count := s.raceRenewals(t, 16)
 		s.runWorker(t)
 		s.runLifecycle(t)
 		years := s.domain(t, "first.com").ExpiresAt.Year() - was.Year()
@@ -106,11 +113,7 @@ func TestRenewalsRacedWithinMaximum(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {
 		s.bought(t, "first.com")
 		was := s.domain(t, "first.com").ExpiresAt
-		headers := make(chan string, 9)
-		for range cap(headers) {
-			headers <- s.promise(s.buyer(t), comRenewal).header(t)
-		}
-		count := race(cap(headers), func() int { return s.renew(t, "first.com", 1, <-headers).status })
+		count := s.raceRenewals(t, 9)
 		s.runWorker(t)
 		years := s.domain(t, "first.com").ExpiresAt.Year() - was.Year()
 		if paid := s.balance(t, s.payTo) - 1_000_000_000_000 - comPrice; count[200]+count[202]+count[503] != 9 || years+count[503] != 9 || paid != deed.USDC(years)*comRenewal {
