@@ -69,8 +69,8 @@ func TestConnectionsEndDuringPaidChanges(t *testing.T) {
 	}
 }
 
-// endConnections ends connections that execute a statement, one after the other, until
-// the function that it returns is called, which returns their number.
+// endConnections ends connections that execute a statement, one after the other, up to 20
+// of them, until the function that it returns is called, which returns their number.
 func endConnections(t *testing.T, url string) func() int {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), url)
@@ -81,7 +81,7 @@ func endConnections(t *testing.T, url string) func() int {
 	ended := 0
 	var done sync.WaitGroup
 	done.Go(func() {
-		for ctx.Err() == nil {
+		for ctx.Err() == nil && ended < 20 {
 			var n int
 			if err := db.QueryRow(t.Context(), `
 				SELECT count(pg_terminate_backend(pid)) FROM (

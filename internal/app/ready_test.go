@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,7 +25,9 @@ func smallDisk(t *testing.T) string {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=64m"); err != nil {
 		t.Skipf("mount a small disk: %v", err)
 	}
-	t.Cleanup(func() { // a child process that was just forked may still have files of ours
+	t.Cleanup(func() {
+		runtime.GC() // a snapshot of zones is unmapped when nobody can read it any more
+		// A child process that was just forked may still have files of ours.
 		waitFor(t, func() bool { return !errors.Is(syscall.Unmount(dir, 0), syscall.EBUSY) })
 	})
 	return dir
