@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -30,12 +31,13 @@ func (l *listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c, publicURL: l.publicURL, responded: make(chan struct{}, 1)}, nil
+	return &conn{Conn: c, publicURL: l.publicURL, reading: readDeadline{below: c.SetReadDeadline}, responded: make(chan struct{}, 1)}, nil
 }
 
 type conn struct {
 	net.Conn
 	publicURL string
+	reading   readDeadline
 	responded chan struct{} // full from the beginning of a response on
 }
 
@@ -48,7 +50,7 @@ const maxHalfClosed = writeTimeout
 // request of a client that closes its side and waits for the response (RFC 9293, 3.6). So
 // the end is reported when the response begins; streams begin at once.
 func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
+	n, err := c.readInTime(p)
 	if err == io.EOF && len(p) == 1 {
 		limit := time.NewTimer(maxHalfClosed)
 		defer limit.Stop()
@@ -60,18 +62,39 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// readInTime reads until the read deadline.
+func (c *conn) readInTime(p []byte) (int, error) {
+	for {
+		if err := c.reading.begin(); err != nil {
+			return 0, err
+		}
+		n, err := c.Conn.Read(p)
+		if !c.reading.end(err) {
+			return n, err
+		}
+		if n > 0 {
+			return n, nil
+		}
+	}
+}
+
 // SetReadDeadline implements net.Conn. net/http removes the deadline before it reads ahead,
 // and sets one in the past when a handler has returned.
 func (c *conn) SetReadDeadline(t time.Time) error {
 	if !t.IsZero() {
 		c.respond()
-		return c.Conn.SetReadDeadline(t)
+		return c.reading.want(t)
 	}
 	select {
 	case <-c.responded:
 	default:
 	}
-	return c.Conn.SetReadDeadline(t)
+	return c.reading.want(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // respond notes that a response has begun.
