@@ -24,8 +24,10 @@ import (
 	"deed.example/deed/internal/signin"
 )
 
-// signIns is how many sign-ins one sample makes.
-const signIns = 3000
+const (
+	signIns   = 3000 // of one sample
+	ofAWallet = 300
+)
 
 // signInRows compares a sign-in with the minimum work that it needs, and an
 // authenticated read with the same read without authentication.
@@ -57,7 +59,7 @@ func compareSignIn(s *signin.Service, addr string, bare *sql.DB) (row, error) {
 	}
 	var ours, limits []float64
 	for range samples {
-		requests, err := signedRequests(s, key)
+		requests, err := signedRequests(s)
 		if err != nil {
 			return row{}, err
 		}
@@ -121,9 +123,15 @@ func signedMessage(s *signin.Service, key *ecdsa.PrivateKey) (text, signature st
 	return text, "0x" + hex.EncodeToString(sig), nil
 }
 
-func signedRequests(s *signin.Service, key *ecdsa.PrivateKey) ([]string, error) {
-	requests := make([]string, signIns)
+func signedRequests(s *signin.Service) (requests []string, err error) {
+	requests = make([]string, signIns)
+	var key *ecdsa.PrivateKey
 	for i := range requests {
+		if i%ofAWallet == 0 {
+			if key, err = crypto.GenerateKey(); err != nil {
+				return nil, err
+			}
+		}
 		text, sig, err := signedMessage(s, key)
 		if err != nil {
 			return nil, err

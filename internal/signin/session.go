@@ -17,6 +17,10 @@ const (
 // whenever its access token ends, and never refreshes, has 720.
 const MaxSessions = 1000
 
+// EndedAtOnce is how many sessions end when a wallet with MaxSessions signs in: so many that
+// they need not be counted at each of its sign-ins.
+const EndedAtOnce = 100
+
 // A Nonce is a one-time value for one sign-in message: letters and digits only.
 type Nonce string
 

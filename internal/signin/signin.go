@@ -28,7 +28,7 @@ type Store interface {
 	// CreateSession consumes the nonce and stores the session, in one
 	// transaction. It returns the generation of the wallet's tokens. It fails
 	// with CodeValidation when the nonce was used before. If the wallet has
-	// MaxSessions, the one that was refreshed the longest time ago ends.
+	// MaxSessions, those that were refreshed the longest time ago end: EndedAtOnce.
 	CreateSession(ctx context.Context, s Session) (generation int64, err error)
 
 	// RotateRefresh replaces the token with the hash by next, once. It fails with

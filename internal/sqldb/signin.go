@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -53,16 +54,19 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 		if !fresh {
 			return deed.WithNext(deed.Invalid("message", "its nonce was used before: sign in with a new one"), deed.Next{Action: deed.ActionSignIn})
 		}
+		var atMost int
 		err = tx.QueryRowContext(ctx, `
-			INSERT INTO wallets (address, generation, created_at, last_active_at) VALUES ($1, 1, $2, $2)
-			ON CONFLICT (address) DO UPDATE SET last_active_at = excluded.last_active_at
-			RETURNING generation`,
-			ses.Wallet, issued).Scan(&generation)
+			INSERT INTO wallets (address, generation, created_at, last_active_at, sessions_at_most) VALUES ($1, 1, $2, $2, 1)
+			ON CONFLICT (address) DO UPDATE SET last_active_at = excluded.last_active_at, sessions_at_most = wallets.sessions_at_most + 1
+			RETURNING generation, sessions_at_most`,
+			ses.Wallet, issued).Scan(&generation, &atMost)
 		if err != nil {
 			return err
 		}
-		if err := s.db.endOldSessions(ctx, tx, ses.Wallet, ses.Refresh.Issued); err != nil {
-			return err
+		if atMost > signin.MaxSessions {
+			if err := s.db.limitSessions(ctx, tx, ses.Wallet, ses.Refresh.Issued); err != nil {
+				return err
+			}
 		}
 		if err := insertRefresh(ctx, tx, ses.Wallet, ses.Family, ses.Refresh); err != nil {
 			return err
@@ -72,14 +76,25 @@ func (s *Sessions) CreateSession(ctx context.Context, ses signin.Session) (gener
 	return generation, err
 }
 
-// endOldSessions makes room for one more session of a wallet, whose row is locked: those
-// that were refreshed the longest time ago end.
-func (db *DB) endOldSessions(ctx context.Context, tx *Tx, w deed.Wallet, at time.Time) error {
-	_, err := tx.ExecContext(ctx, `UPDATE refresh_tokens SET ended_at = $2 WHERE `+db.amongResults("hash", `
-			SELECT hash FROM refresh_tokens
-			 WHERE wallet = $1 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $2
-			 ORDER BY issued_at DESC, hash LIMIT $3 OFFSET $4`),
-		w, at.Unix(), sweepLimit, signin.MaxSessions-1)
+// limitSessions counts the sessions of a wallet, whose row is locked and which gets one
+// more. If there are too many, those that were refreshed the longest time ago end: so many
+// that they need not be counted again soon.
+func (db *DB) limitSessions(ctx context.Context, tx *Tx, w deed.Wallet, at time.Time) error {
+	const live = `FROM refresh_tokens WHERE wallet = $1 AND used_at IS NULL AND ended_at IS NULL AND expires_at > $2`
+	var sessions int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) `+live, w, at.Unix()).Scan(&sessions); err != nil {
+		return err
+	}
+	if sessions >= signin.MaxSessions {
+		sessions = signin.MaxSessions - signin.EndedAtOnce
+		_, err := tx.ExecContext(ctx, `UPDATE refresh_tokens SET ended_at = $2 WHERE `+db.amongResults("hash", `
+				SELECT hash `+live+` ORDER BY issued_at DESC, hash LIMIT $3 OFFSET $4`),
+			w, at.Unix(), math.MaxInt32, sessions)
+		if err != nil {
+			return err
+		}
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE wallets SET sessions_at_most = $2 WHERE address = $1`, w, sessions+1)
 	return err
 }
 

@@ -89,8 +89,8 @@ func TestTokensAreDeletedByIndex(t *testing.T) {
 	}
 }
 
-// A wallet has a limited number of sessions: with one more, the one that was refreshed the
-// longest time ago ends.
+// A wallet has a limited number of sessions: with one more, those that were refreshed the
+// longest time ago end.
 func TestSessionsOfAWalletAreLimited(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		clock := noon
@@ -106,12 +106,14 @@ func TestSessionsOfAWalletAreLimited(t *testing.T) {
 		if got := rotate(t, s, "h0", "h0x", clock); got != "" {
 			t.Fatalf("with all sessions: got %q", got)
 		}
-		last := session("last", "last", "last")
-		last.Refresh = refresh("last", clock)
-		if _, err := s.CreateSession(t.Context(), last); err != nil {
-			t.Fatal(err)
+		for i := range signin.EndedAtOnce {
+			last := session(fmt.Sprint("m", i), fmt.Sprint("g", i), fmt.Sprint("last", i))
+			last.Refresh.Issued = clock
+			if _, err := s.CreateSession(t.Context(), last); err != nil {
+				t.Fatal(err)
+			}
 		}
-		for hash, want := range map[string]deed.Code{"h0x": "", "h1": deed.CodeTokenInvalid, "h2": "", "last": ""} {
+		for hash, want := range map[string]deed.Code{"h0x": "", "h1": deed.CodeTokenInvalid, "h100": deed.CodeTokenInvalid, "h101": "", "last0": "", "last99": ""} {
 			if got := rotate(t, s, hash, hash+"y", clock); got != want {
 				t.Errorf("%s: got %q, want %q", hash, got, want)
 			}
