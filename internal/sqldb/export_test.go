@@ -150,4 +150,9 @@ var (
 	SelectDueDeliveries = selectDueDeliveries
 	SetNextDue          = setNextDue
 	CountOwnerActions   = countOwnerActions
+	SelectEventsOfOne   = selectEventsOfOne
+	SelectEvents        = selectEvents
 )
+
+// IsSQLite reports whether the database is a file.
+func (db *DB) IsSQLite() bool { return db.dialect == sqlite }
