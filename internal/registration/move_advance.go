@@ -101,7 +101,7 @@ func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m li
 // dropMove ends a move that was not made. If it took the place of the last step of a return,
 // that goes on: resolvers may still ask the servers elsewhere.
 func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
-	events, err := s.Names.Events(ctx, r.Reference)
+	events, err := s.Names.Events(ctx, r)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Service) Name(ctx context.Context, name deed.Name) (View, error) {
 		return View{}, err
 	}
 	v := View{Registration: r, Lifecycle: r.StateAt(s.RegistryNow(), s.Prices.GraceDays(name.TLD()))}
-	if v.Events, err = s.Names.Events(ctx, r.Reference); err != nil {
+	if v.Events, err = s.Names.Events(ctx, r); err != nil {
 		return v, fmt.Errorf("read the events of %s: %w", name, err)
 	}
 	if v.Move, err = s.pendingMove(ctx, r); err != nil {

@@ -157,7 +157,7 @@ func TestRegistrantIsSentAndReset(t *testing.T) {
 	if got := strings.Join(r.sent, " "); got != "ada@example.com other@example.com " {
 		t.Errorf("sent %q", got)
 	}
-	events, err := e.Names.Events(t.Context(), first.Reference)
+	events, err := e.Names.Events(t.Context(), lifecycle.Registration{Name: first.Name, Reference: first.Reference})
 	n := 0
 	for _, event := range events {
 		if event.Type == lifecycle.EventRegistrantSent {

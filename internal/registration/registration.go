@@ -47,7 +47,7 @@ type Names interface {
 	Taken(ctx context.Context, names []deed.Name, buyer deed.Wallet) ([]deed.Name, error)
 
 	// Events returns the events of a registration, oldest first.
-	Events(ctx context.Context, reference string) ([]lifecycle.Event, error)
+	Events(ctx context.Context, is lifecycle.Registration) ([]lifecycle.Event, error)
 
 	// CompareSoon has the name compared with its registry, which shows it differently.
 	CompareSoon(ctx context.Context, name deed.Name) error

@@ -78,18 +78,19 @@ func (s Accounts) addEvents(ctx context.Context, list []account.OwnedDomain) err
 	if len(list) == 0 {
 		return nil
 	}
-	at, references := map[string]int{}, make([]string, len(list))
+	at, names := map[string]int{}, make([]deed.Name, len(list))
 	for i, owned := range list {
-		at[owned.Reference], references[i] = i, owned.Reference
+		at[owned.Reference], names[i] = i, owned.Name
 	}
-	rows, err := s.DB.read.QueryContext(ctx, selectEvent+`WHERE `+s.DB.among("reference", "$1")+` ORDER BY at, about_at, type`, array(s.DB, references))
+	rows, err := s.DB.read.QueryContext(ctx, selectEvents(`SELECT domain, reference FROM registrations WHERE `+s.DB.among("domain", "$1")), array(s.DB, names))
 	if err != nil {
 		return err
 	}
 	return eachRow(rows, func() error {
 		e, err := scanEvent(rows)
-		i := at[e.Reference]
-		list[i].Events = append(list[i].Events, e)
+		if i, ok := at[e.Reference]; ok { // the name may have been registered again meanwhile
+			list[i].Events = append(list[i].Events, e)
+		}
 		return err
 	})
 }

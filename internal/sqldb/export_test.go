@@ -53,6 +53,11 @@ func (db *DB) Text(ctx context.Context, query string) (s string, err error) {
 	return s, err
 }
 
+// Lines reads the only column of a query of a test's own.
+func (db *DB) Lines(ctx context.Context, query string) ([]string, error) {
+	return db.readColumn(ctx, query)
+}
+
 // Emit commits a transaction that emits the events.
 func Emit(ctx context.Context, db *DB, events ...event.Event) error {
 	return db.tx(ctx, func(_ context.Context, tx *Tx) error {
@@ -139,3 +144,15 @@ func (db *DB) CachedZones() (zones, size int) {
 func (s Zones) SetServed(ctx context.Context, name deed.Name, serve bool) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.setServing(ctx, tx, name, serve) })
 }
+
+// The statements of webhooks that read what is pending, and what counts the actions of owners.
+var (
+	SelectDueDeliveries = selectDueDeliveries
+	SetNextDue          = setNextDue
+	CountOwnerActions   = countOwnerActions
+	SelectEventsOfOne   = selectEventsOfOne
+	SelectEvents        = selectEvents
+)
+
+// IsSQLite reports whether the database is a file.
+func (db *DB) IsSQLite() bool { return db.dialect == sqlite }

@@ -14,6 +14,9 @@ type Limits struct {
 	Now func() time.Time
 }
 
+// maxEnded is how many windows that have ended are deleted at once.
+const maxEnded = 100
+
 // Count implements deed.Counter.
 func (s Limits) Count(ctx context.Context, key string, window time.Duration) (int, time.Time, error) {
 	now := s.Now()
@@ -28,8 +31,10 @@ func (s Limits) Count(ctx context.Context, key string, window time.Duration) (in
 		if err != nil || n > 1 {
 			return err
 		}
-		// The first call of a key in a window deletes the windows that have ended.
-		_, err = tx.ExecContext(ctx, `DELETE FROM limits WHERE ends <= $1`, now.Unix())
+		// The first call of a key in a window deletes some of the windows that have ended: there
+		// may have been as many as an attacker has addresses.
+		_, err = tx.ExecContext(ctx, `
+			DELETE FROM limits WHERE (ends, key) IN (SELECT ends, key FROM limits WHERE ends <= $1 ORDER BY ends, key LIMIT $2)`, now.Unix(), maxEnded)
 		return err
 	})
 	return n, reset, err

@@ -88,8 +88,18 @@ func (s Mandates) insert(ctx context.Context, tx *Tx, m *order.Mandate) error {
 	if err == nil && !isNew {
 		err = deed.Invalid("authorization.nonce", "was given before: sign with a new one")
 	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `DELETE FROM mandates WHERE `+s.DB.amongResults("id", `
+		SELECT id FROM mandates WHERE domain = $1 AND expires_at = $2 AND state = 'revoked' ORDER BY created_at DESC, id LIMIT $3 OFFSET $3`),
+		m.Name, m.Expires.Unix(), maxListed)
 	return err
 }
+
+// maxListed is how many mandates of a name are listed, and how many revoked ones of one expiry
+// are kept: signing and revoking costs nothing.
+const maxListed = 100
 
 // checkLimits fails when the new mandates are too many. The counter of the owner's
 // events is the lock that makes the limit hold.
@@ -182,7 +192,7 @@ func (s Mandates) MandateOf(ctx context.Context, a settle.Authorization) (order.
 func (s Mandates) List(ctx context.Context, owner deed.Wallet, name deed.Name) (all []order.Mandate, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return readAll(ctx, s.DB.read, scanUnsigned, selectMandate+`WHERE domain = $1 AND owner = $2 ORDER BY expires_at DESC, created_at DESC, id LIMIT 100`, name, owner)
+	return readAll(ctx, s.DB.read, scanUnsigned, selectMandate+`WHERE domain = $1 AND owner = $2 ORDER BY expires_at DESC, created_at DESC, id LIMIT $3`, name, owner, maxListed)
 }
 
 // Active implements mandate.Store.

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -60,6 +61,36 @@ func TestMandateIsEncrypted(t *testing.T) {
 		}
 		if ended, err := s.Revoke(t.Context(), wallet, m.Name, ""); err != nil || len(ended) != 1 || stored() != "" {
 			t.Errorf("got %+v, %v, and %q is left", ended, err, stored())
+		}
+	})
+}
+
+// Signing mandates and revoking them costs nothing: as many are kept as are listed.
+func TestRevokedMandatesAreLimited(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s, m := mandates(t, db)
+		var last string
+		for i := range 120 {
+			at := noon.Add(time.Duration(i) * time.Second)
+			s.Now = func() time.Time { return at }
+			m.Auth.Nonce = fmt.Sprint("0x", i)
+			made, err := s.Create(t.Context(), m.Name, []order.Mandate{m})
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = made[0].ID
+			if i == 119 {
+				break
+			}
+			if _, err := s.Revoke(t.Context(), wallet, m.Name, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := db.Text(t.Context(), `SELECT count(*) FROM mandates`); err != nil || n != "101" {
+			t.Errorf("%s are kept, %v, want 101", n, err)
+		}
+		if list, err := s.List(t.Context(), wallet, m.Name); err != nil || len(list) != 100 || list[0].ID != last {
+			t.Errorf("got %d, %v", len(list), err)
 		}
 	})
 }

@@ -238,22 +238,6 @@ type extraColumn struct {
 
 func (l extraColumn) Scan(into ...any) error { return l.scanner.Scan(append(into, l.last)...) }
 
-// Events implements registration.Names.
-func (s Registrations) Events(ctx context.Context, reference string) (events []lifecycle.Event, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
-	defer cancel()
-	return readAll(ctx, s.DB.read, scanEvent, selectEvent+`WHERE reference = $1 ORDER BY at, about_at, type`, reference)
-}
-
-const selectEvent = `SELECT reference, type, about_at, domain, at FROM events `
-
-func scanEvent(row scanner) (e lifecycle.Event, err error) {
-	var about, at int64
-	err = row.Scan(&e.Reference, &e.Type, &about, &e.Name, &at)
-	e.About, e.At = timeOrZero(about), timeOrZero(at)
-	return e, err
-}
-
 // DueNames implements registration.LifecycleStore.
 func (s Registrations) DueNames(ctx context.Context, backend string, limit int) ([]string, error) {
 	q := dueQuery{id: "domain", from: "registrations", at: "next_at", where: "cancelling_at IS NULL"}

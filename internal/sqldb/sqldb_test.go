@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -98,6 +99,27 @@ func TestPingTellsTheTruth(t *testing.T) {
 		}
 		if err := db.Ping(t.Context()); err == nil {
 			t.Error("closed: got no error")
+		}
+	})
+}
+
+// A day may end with as many counts as an attacker has addresses: no call deletes all.
+func TestEndedLimitsAreDeletedInParts(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		const many = 250
+		for i := range many {
+			if err := db.Exec(t.Context(), `INSERT INTO limits (ends, key, n) VALUES (1, $1, 1)`, fmt.Sprint("register:", i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		limits := sqldb.Limits{DB: db, Now: time.Now}
+		for i, want := range []string{"151", "52", "3"} {
+			if _, _, err := limits.Count(t.Context(), fmt.Sprint("another ", i), 24*time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := db.Text(t.Context(), `SELECT count(*) FROM limits`); err != nil || n != want {
+				t.Errorf("after %d calls: %s are left, %v, want %s", i+1, n, err, want)
+			}
 		}
 	})
 }

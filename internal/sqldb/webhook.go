@@ -99,7 +99,8 @@ func scanWebhook(row scanner, owner deed.Wallet) (webhook.Webhook, error) {
 	return w, err
 }
 
-// Delete implements webhook.Store.
+// Delete implements webhook.Store. Deliveries that are left, because there are many or the
+// node dies, are deleted by Prune.
 func (s Webhooks) Delete(ctx context.Context, owner deed.Wallet, id string) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		found, err := rowsAffected(tx.ExecContext(ctx, `DELETE FROM webhooks WHERE id = $1 AND owner = $2`, id, owner))
@@ -109,7 +110,7 @@ func (s Webhooks) Delete(ctx context.Context, owner deed.Wallet, id string) erro
 		if !found {
 			return errNoWebhook
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM webhook_deliveries WHERE webhook = $1`, id)
+		_, err = tx.ExecContext(ctx, deleteDeliveries+`webhook = $1 LIMIT $2)`, id, pruneLimit)
 		return err
 	})
 }

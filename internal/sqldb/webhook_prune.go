@@ -10,8 +10,8 @@ import (
 // deliveryTTL is how long deliveries that have ended are listed.
 const deliveryTTL = 30 * 24 * time.Hour
 
-// pruneLimit is how many deliveries are deleted in one transaction, and those that ended in
-// the same second as the last of them.
+// pruneLimit is how many deliveries are deleted or failed in one transaction. Of those that
+// have ended, those that did so in the same second as the last of them are deleted, too.
 const pruneLimit = 5000
 
 // Prune deletes old deliveries that have ended, those of events that were committed while
@@ -22,13 +22,11 @@ func (s Webhooks) Prune(ctx context.Context) error {
 	if err := s.pruneEnded(ctx, old); err != nil {
 		return err
 	}
+	if err := s.pruneOrphans(ctx); err != nil {
+		return err
+	}
 	err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.ExecContext(ctx, `
-			DELETE FROM webhook_deliveries WHERE state = 'pending' AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook_deliveries.webhook)`)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
+		_, err := tx.ExecContext(ctx, `DELETE FROM webhook_hosts WHERE served_at < $1 AND lease_until < $1`, old)
 		return err
 	})
 	if err != nil {
@@ -59,6 +57,29 @@ func (s Webhooks) pruneEnded(ctx context.Context, before int64) error {
 				return err
 			}
 			_, err = tx.ExecContext(ctx, `DELETE FROM webhook_deliveries WHERE state <> 'pending' AND last_at <= $1`, last.Int64)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteDeliveries needs a condition, a limit and a bracket appended.
+const deleteDeliveries = `DELETE FROM webhook_deliveries WHERE (webhook, event) IN (SELECT webhook, event FROM webhook_deliveries WHERE `
+
+// pruneOrphans deletes the pending deliveries of webhooks that were deleted.
+func (s Webhooks) pruneOrphans(ctx context.Context) error {
+	const orphans = `state = 'pending' AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = webhook_deliveries.webhook) LIMIT $1)`
+	for more := true; more; {
+		err := s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+			res, err := tx.ExecContext(ctx, deleteDeliveries+orphans, pruneLimit)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			more = n == pruneLimit
 			return err
 		})
 		if err != nil {

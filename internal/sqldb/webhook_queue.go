@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"deed.example/deed"
@@ -10,10 +11,31 @@ import (
 	"deed.example/deed/internal/webhook"
 )
 
-// isFirst is true for a delivery d that no earlier one of its aggregate waits for.
-const isFirst = `NOT EXISTS (
-	SELECT 1 FROM webhook_deliveries e
-	 WHERE e.webhook = d.webhook AND e.aggregate = d.aggregate AND e.state = 'pending' AND e.n < d.n)`
+// maxAggregates is how many aggregates of a webhook are looked at for what is due, besides
+// those that are tried again later.
+const maxAggregates = 1024
+
+// withFirst is the beginning of a statement that reads the first pending delivery d of each
+// aggregate of some webhooks. It goes from aggregate to aggregate by the index of pending
+// deliveries, so it does not read those that wait for another one, of which there may be many.
+// It ends when enough is due at a time. Every aggregate is at least empty, which makes SQLite
+// prefer that index to those of all deliveries.
+func withFirst(webhooks, at string, enough int) string {
+	return fmt.Sprintf(`
+		WITH RECURSIVE waiting (webhook, aggregate, due) AS (
+			SELECT w.id, (SELECT min(d.aggregate) FROM webhook_deliveries d WHERE d.webhook = w.id AND d.aggregate >= '' AND d.state = 'pending'), 0
+			  FROM webhooks w WHERE %s
+			UNION ALL
+			SELECT g.webhook, (SELECT min(d.aggregate) FROM webhook_deliveries d WHERE d.webhook = g.webhook AND d.aggregate > g.aggregate AND d.state = 'pending'),
+			       g.due + CASE WHEN (
+				SELECT d.next_at FROM webhook_deliveries d
+				 WHERE d.webhook = g.webhook AND d.aggregate = g.aggregate AND d.state = 'pending' ORDER BY d.n LIMIT 1) <= %s THEN 1 ELSE 0 END
+			  FROM waiting g WHERE g.aggregate IS NOT NULL AND g.due < %d)`, webhooks, at, enough)
+}
+
+// first joins the deliveries to the aggregates of withFirst. SQLite keeps the order of a CROSS JOIN.
+const first = `waiting g CROSS JOIN webhook_deliveries d WHERE d.webhook = g.webhook AND d.aggregate = g.aggregate AND d.state = 'pending' AND d.n = (
+	SELECT min(e.n) FROM webhook_deliveries e WHERE e.webhook = g.webhook AND e.aggregate = g.aggregate AND e.state = 'pending')`
 
 // Turns implements webhook.Queue. It reads only webhooks that something is due to.
 func (s Webhooks) Turns(ctx context.Context, lane webhook.Lane, perOwner, limit int) (list []webhook.Turn, err error) {
@@ -54,30 +76,38 @@ func (s Webhooks) Lease(ctx context.Context, t webhook.Turn, until time.Time) (f
 			return err
 		}
 		// An event may have been committed while its webhook was turned off or deleted.
-		_, err = tx.ExecContext(ctx, `
-			UPDATE webhook_deliveries SET state = 'failed', last_at = $2
-			 WHERE host = $1 AND state = 'pending' AND NOT EXISTS (
-				SELECT 1 FROM webhooks w WHERE w.id = webhook_deliveries.webhook AND (w.disabled_at = 0 OR webhook_deliveries.n = 0))`,
-			t.Host, s.Now().Unix())
-		return err
+		return failPending(ctx, tx, `d.webhook IN (SELECT id FROM webhooks WHERE host = $1 AND disabled_at <> 0) AND d.n <> 0`, t.Host, s.Now())
 	})
 	return free, err
 }
+
+// failPending fails the pending deliveries that a condition with one argument selects, and at
+// most so many that the transaction does not take long. The next turn continues.
+func failPending(ctx context.Context, tx *Tx, which, arg string, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE webhook_deliveries SET state = 'failed', last_at = $2 WHERE (webhook, event) IN (
+			SELECT d.webhook, d.event FROM webhook_deliveries d
+			 WHERE `+which+` AND d.aggregate >= '' AND d.state = 'pending' LIMIT $3)`,
+		arg, now.Unix(), pruneLimit)
+	return err
+}
+
+// selectDueDeliveries reads what is due to the webhooks of a host.
+var selectDueDeliveries = withFirst("w.host = $1 AND w.due_at <= $2", "$2", maxAggregates) + `
+		SELECT t.webhook, t.event, t.type, t.state, t.attempts, t.created_at, t.first_at, t.last_at, t.next_at, t.status, t.failure,
+		       t.n, t.aggregate, w.owner, w.url, w.secret, w.old_secret, w.old_until, coalesce(o.data, '{}')
+		  FROM (SELECT d.*, row_number() OVER (PARTITION BY d.webhook ORDER BY d.next_at, d.n) AS turn
+		          FROM ` + first + ` AND d.next_at <= $2) t
+		  JOIN webhooks w ON w.id = t.webhook AND (w.disabled_at = 0 OR t.n = 0)
+		  LEFT JOIN owner_events o ON o.owner = w.owner AND o.n = t.n
+		 ORDER BY t.turn, t.next_at, t.webhook LIMIT $3`
 
 // Due implements webhook.Queue.
 func (s Webhooks) Due(ctx context.Context, host string, limit int) (list []webhook.Attempt, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	now := s.Now()
-	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT d.webhook, d.event, d.type, d.state, d.attempts, d.created_at, d.first_at, d.last_at, d.next_at, d.status, d.failure,
-		       d.n, d.aggregate, w.owner, w.url, w.secret, w.old_secret, w.old_until, coalesce(o.data, '{}')
-		  FROM (SELECT d.*, row_number() OVER (PARTITION BY d.webhook ORDER BY d.next_at, d.n) AS turn
-		          FROM webhook_deliveries d
-		         WHERE d.host = $1 AND d.state = 'pending' AND d.next_at <= $2 AND `+isFirst+`) d
-		  JOIN webhooks w ON w.id = d.webhook
-		  LEFT JOIN owner_events o ON o.owner = w.owner AND o.n = d.n
-		 ORDER BY d.turn, d.next_at, d.webhook LIMIT $3`, host, now.Unix(), limit)
+	rows, err := s.DB.read.QueryContext(ctx, selectDueDeliveries, host, now.Unix(), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -134,24 +164,8 @@ func (s Webhooks) Record(ctx context.Context, a webhook.Attempt, o webhook.Outco
 				UPDATE webhooks SET failing_since = 0, disabled_at = 0 WHERE id = $1 AND (failing_since <> 0 OR disabled_at <> 0)`, w.ID)
 			return err
 		}
-		if err := postponeAggregate(ctx, tx, a, d.NextTry); err != nil {
-			return err
-		}
 		return s.recordFailure(ctx, tx, w, o, now)
 	})
-}
-
-// postponeAggregate postpones the deliveries that wait for one that is tried again
-// later, so that nobody looks at them meanwhile.
-func postponeAggregate(ctx context.Context, tx *Tx, a webhook.Attempt, until time.Time) error {
-	if until.IsZero() {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, `
-		UPDATE webhook_deliveries SET next_at = $4
-		 WHERE webhook = $1 AND aggregate = $2 AND n > $3 AND state = 'pending' AND next_at < $4`,
-		a.Webhook, a.Message.Subject, a.Message.N, until.Unix())
-	return err
 }
 
 // recordFailure notes that the webhook fails, and turns it off when it has done so for
@@ -169,12 +183,10 @@ func (s Webhooks) recordFailure(ctx context.Context, tx *Tx, w webhook.Webhook, 
 	if _, err := tx.ExecContext(ctx, `UPDATE webhooks SET disabled_at = $2 WHERE id = $1`, w.ID, now.Unix()); err != nil {
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `
-		UPDATE webhook_deliveries SET state = 'failed', last_at = $2 WHERE webhook = $1 AND state = 'pending'`, w.ID, now.Unix())
 	reason := "nothing could be delivered for three days"
 	if o.Gone() {
 		reason = "the receiver answered 410 Gone"
 	}
 	tx.emit(event.Event{Owner: w.Owner, Type: event.WebhookDisabled, At: now, Data: event.Data{WebhookID: w.ID, Reason: reason}})
-	return err
+	return failPending(ctx, tx, `d.webhook = $1`, w.ID, now)
 }

@@ -58,15 +58,11 @@ func (s Webhooks) updateDue(ctx context.Context, id string, retry int64) error {
 		} else if err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, setNextDue, id, retry)
+		_, err := tx.ExecContext(ctx, setNextDue, id, retry, max(retry, s.Now().Unix()))
 		return err
 	})
 }
 
-// setNextDue reads only what is pending: every aggregate is at least empty, which makes SQLite
-// prefer the index of pending deliveries to that of all of the webhook.
-const setNextDue = `
-	UPDATE webhooks SET due_at = (
-		SELECT CASE WHEN min(d.next_at) < $2 THEN $2 ELSE min(d.next_at) END
-		  FROM webhook_deliveries d WHERE d.webhook = $1 AND d.aggregate >= '' AND d.state = 'pending' AND ` + isFirst + `)
-	 WHERE id = $1`
+// setNextDue stops at the first delivery that is due at $3.
+var setNextDue = withFirst("w.id = $1", "$3", 1) + `
+	UPDATE webhooks SET due_at = (SELECT CASE WHEN min(d.next_at) < $2 THEN $2 ELSE min(d.next_at) END FROM ` + first + `) WHERE id = $1`
