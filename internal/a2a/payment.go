@@ -94,9 +94,11 @@ func (r request) unpaid(a agent.Answer) *a2a.Task {
 	return r.task(r.offerID(), state, text, a.Body, meta)
 }
 
-// declined returns the task of an offer that the caller has declined.
+// declined returns the task of an offer that the caller has declined. No node stores
+// offers, so it cannot say whether this one was paid for before.
 func (r request) declined() *a2a.Task {
-	return r.task(r.offerID(), a2a.TaskStateCanceled, "Nothing was bought.", nil, map[string]any{keyStatus: statusRejected})
+	const text = "The offer is declined. If you have sent a payment for it, that order goes on: send the same payment again to see it."
+	return r.task(r.offerID(), a2a.TaskStateCanceled, text, nil, map[string]any{keyStatus: statusRejected})
 }
 
 // receipt adds the settlement response of the payment to the metadata, if any.

@@ -129,6 +129,8 @@ func TestCanonicalValue(t *testing.T) {
 		{"SVCB", `1 dns.example.com. alpn=dot dohpath=/q{?dns} key667=hello`, `1 dns.example.com alpn="dot" dohpath="/q{?dns}" key667="hello"`},
 		{"SVCB", `1 . ech=aGVsbG8=`, `1 . ech="aGVsbG8="`},
 		{"SVCB", `1 . ohttp`, `1 . ohttp`},
+		{"SVCB", `1 . alpn="h2" key7="/q{?dns}"`, `1 . alpn="h2" dohpath="/q{?dns}"`}, // as BIND 9.18 writes it
+		{"HTTPS", `1 . mandatory=alpn,key2 alpn=h2 key2 KEY8`, `1 . mandatory="alpn,no-default-alpn" alpn="h2" no-default-alpn ohttp`},
 		{"TLSA", "3 1 1 " + sha256, "3 1 1 " + strings.ToLower(sha256)},
 		{"TLSA", "3 1 1 " + sha256[:10] + "  " + sha256[10:], "3 1 1 " + strings.ToLower(sha256)},
 		{"TLSA", "0 0 0 AB", "0 0 0 ab"},
@@ -184,7 +186,7 @@ func TestCanonicalRefusesValue(t *testing.T) {
 		"CAA":        {"", "0 issue", "1 issue \"x\"", "256 issue x", "-1 issue x", `0 is-sue "x"`, `0 issue ;`, `0 issue a b`, `0 issue "ü"`, `0 issue "x`, `0 issue a="b"`, `"0" issue x`, `0 "issue" x`, `0 issue "` + `\007"`, `0 ` + long(256) + ` x`},
 		"SRV":        {"", "1 2", "1 2 3", "1 2 3 4 5", "1 2 65536 a.example.com", "-1 2 3 a.example.com", "1 2 3 192.0.2.1", "1 2 3 a_b.example.com", "1 2 3 host", "a 2 3 a.example.com"},
 		"HTTPS":      {"", "1", "0 . alpn=h2", "0 host.example.net port=1", "1 . alpn=h2 alpn=h3", "1 . alpn=h2 ALPN=h3", "1 . key1=h2", "1 . key65535=x", "1 . key01=x", "1 . alpn=", "1 . alpn", "1 . alpn=h2,,h3", "1 . port=65536", "1 . port=", "1 . ipv4hint=::1", "1 . ipv4hint=256.1.1.1", "1 . ipv6hint=192.0.2.1", "1 . ipv6hint=::ffff:192.0.2.1", "1 . ipv6hint=fe80::1%eth0", "1 . ech=!", "1 . no-default-alpn", "1 . no-default-alpn=x alpn=h2", "1 . mandatory=port", "1 . mandatory=mandatory alpn=h2", "1 . mandatory=alpn,alpn alpn=h2", "1 . mandatory= alpn=h2", "1 . unknown=x", "1 . =x", "65536 .", "1 host", "1 192.0.2.1", `1 . "alpn=h2"`, `1 . alpn="h2"port=1`, `1 . alpn="h 2"`, `1 . alpn="h\\2"`, `1 . key667="\001"`, "1 . alpn=h2;port=1"},
-		"SVCB":       {"0 . port=1", "1 . dohpath=x", "1 . dohpath=/x"},
+		"SVCB":       {"0 . port=1", "1 . dohpath=x", "1 . dohpath=/x", "1 . key7=/x", "1 . dohpath=/q{?dns} key7=/q{?dns}", "1 . key3=a"},
 		"TLSA":       {"", "3 1 1", "3 1 1 ab", "4 1 1 " + hex64, "3 2 1 " + hex64, "3 1 3 " + hex64, "3 1 1 " + hex64[:63] + "g", "3 1 2 " + hex64, "3 1 0 a", "3 1 1 \"" + hex64 + "\""},
 		"SSHFP":      {"", "4 2 ab", "0 2 " + hex64, "5 2 " + hex64, "4 3 " + hex64, "4 1 " + hex64},
 		"DS":         {"", "1 13 2 ab", "65536 13 2 " + hex64, "1 0 0 00", "1 13 3 " + hex64, "1 1 2 " + hex64, "1 13 1 " + hex64},

@@ -1,6 +1,7 @@
 package dnszone
 
 import (
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -44,7 +45,10 @@ func readParams(f []field) (string, error) {
 	values := map[string]string{}
 	for _, param := range f {
 		key, value, _ := strings.Cut(param.text, "=")
-		key = strings.ToLower(key)
+		key = paramName(strings.ToLower(key))
+		if key == "mandatory" {
+			value = paramNames(value)
+		}
 		if _, twice := values[key]; twice {
 			return "", errors.New("the parameter " + deed.Quoted(key) + " is duplicated")
 		}
@@ -63,14 +67,32 @@ func readParams(f []field) (string, error) {
 	return out.String(), checkMandatory(values)
 }
 
+// sameText are the parameters whose value is the same text under their number (RFC 9460,
+// 2.1). Name servers that do not know them by name write them so: BIND 9.18 dohpath.
+var sameText = map[string]string{"key2": "no-default-alpn", "key7": "dohpath", "key8": "ohttp"}
+
+func paramName(key string) string { return cmp.Or(sameText[key], key) }
+
+// paramNames replaces the numbers in a list of parameters, such as that of mandatory.
+func paramNames(list string) string {
+	keys := strings.Split(list, ",")
+	for i, key := range keys {
+		keys[i] = paramName(key)
+	}
+	return strings.Join(keys, ",")
+}
+
 func checkParam(key, value string) error {
 	if !printable(value) || strings.ContainsAny(value, ` "\;`) {
 		return fmt.Errorf(`the value of %s has a space, one of " \ ; or a non-ASCII character`, deed.Quoted(key))
 	}
-	number, private := strings.CutPrefix(key, "key")
+	number, numbered := strings.CutPrefix(key, "key")
 	check, known := paramChecks[key]
 	switch {
-	case private && deed.Digits(number):
+	case numbered && deed.Digits(number):
+		if n, err := strconv.ParseUint(number, 10, 16); err == nil && dns.SVCBKey(n).String() != key {
+			return fmt.Errorf("write %s instead of %s", dns.SVCBKey(n), key)
+		}
 		return nil // the parser checks the number
 	case !known:
 		return fmt.Errorf("there is no parameter %s: write one of %s, or key and its number", deed.Quoted(key), strings.Join(slices.Sorted(maps.Keys(paramChecks)), ", "))

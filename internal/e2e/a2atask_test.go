@@ -88,8 +88,12 @@ func TestTasksOverA2A(t *testing.T) {
 	}
 	no := a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("no"))
 	no.TaskID, no.Metadata = offer.ID, map[string]any{"x402.payment.status": "payment-rejected"}
-	if got := p.task(t, &a2a.SendMessageRequest{Message: no}); got.Status.State != a2a.TaskStateCanceled {
+	got := p.task(t, &a2a.SendMessageRequest{Message: no})
+	if got.Status.State != a2a.TaskStateCanceled {
 		t.Errorf("got %+v", got)
+	}
+	if text := got.Status.Message.Parts[0].Text(); !strings.Contains(text, "that order goes on") { // the name was bought since the offer
+		t.Errorf("an offer that was paid for: got %q", text)
 	}
 }
 

@@ -103,6 +103,32 @@ func TestWrongRequestsInPlainWords(t *testing.T) {
 	}
 }
 
+// A call of an unknown method gets an error of JSON-RPC, which a client can match with the
+// call; a notification gets none, and is refused.
+func TestUnknownMethod(t *testing.T) {
+	h := open(t, options{limits: generous()})
+	h.enableMCP(func() {})
+	h.enableA2A(func() {})
+	for path := range wrongParams {
+		status, body := postRaw(t, h, path, `{"jsonrpc":"2.0","id":"7","method":"Fly"}`)
+		var got struct {
+			Version string `json:"jsonrpc"`
+			ID      string `json:"id"`
+			Error   struct {
+				Code    int    `json:"code"`
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || got.Version != "2.0" || got.ID != "7" || got.Error.Code != -32601 || got.Error.Message == "" {
+			t.Errorf("%s: got %d %s, %v", path, status, body, err)
+		}
+	}
+	status, body := postRaw(t, h, "/mcp", `{"jsonrpc":"2.0","method":"notifications/flown"}`)
+	if status != 400 || strings.Contains(body, "jsonrpc") {
+		t.Errorf("a notification: got %d %s", status, body)
+	}
+}
+
 // ourError returns the error of the service in the data of an error of JSON-RPC: all of
 // it, or the one of A2A's details that has a code.
 func ourError(t *testing.T, data jsontext.Value) (out api.Error) {

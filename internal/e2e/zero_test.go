@@ -147,6 +147,9 @@ func TestMissingFieldIsNotItsZero(t *testing.T) {
 				s.do(t, "PUT", "/domains/first.com/"+path, body, "Authorization", token).expectDetail(t, path+body, field)
 			}
 		}
+		for _, body := range []string{`{"domain":"moving.com"}`, `{"domain":"moving.com","approve":null}`} {
+			s.do(t, "POST", "/sandbox/transfers", body).expectDetail(t, body, "approve")
+		}
 		if is := s.domain(t, "first.com"); !is.Locked || !slices.Equal(is.Nameservers, was.Nameservers) {
 			t.Errorf("got %+v, want it unchanged", is)
 		}

@@ -25,6 +25,7 @@ import (
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
+	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 )
 
@@ -91,6 +92,17 @@ func Check(raw []byte, methods map[string]Method) *Error {
 	}
 	e.Code = CodeInvalidParams
 	return e.checkParams(m, in.Params)
+}
+
+// ID returns the ID of a message that Check accepts, or nil if it has none.
+func ID(raw []byte) jsontext.Value {
+	var in struct {
+		ID jsontext.Value `json:"id"`
+	}
+	if err := json.Unmarshal(raw, &in, lenient); err != nil || in.ID.Kind() == 'n' {
+		return nil
+	}
+	return in.ID
 }
 
 func (e *Error) checkParams(m Method, raw jsontext.Value) *Error {

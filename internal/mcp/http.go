@@ -8,11 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/jsonrpc"
 	"deed.example/deed/internal/wirejson"
 )
 
@@ -85,12 +87,13 @@ func originOf(h http.Header) agent.Origin {
 }
 
 // jsonErrorWriter turns errors that the MCP library sends as plain text into the
-// JSON error body. Everything else passes unchanged.
+// JSON error body, or an error of JSON-RPC. Everything else passes unchanged.
 type jsonErrorWriter struct {
 	http.ResponseWriter
-	publicURL string       // of the service
-	status    int          // of an error in plain text; 0 if there is none
-	text      bytes.Buffer // of that error
+	publicURL string         // of the service
+	id        jsontext.Value // of the message; nil if it has none
+	status    int            // of an error in plain text; 0 if there is none
+	text      bytes.Buffer   // of that error
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -113,6 +116,10 @@ func (w *jsonErrorWriter) Write(p []byte) (int, error) {
 // Unwrap gives http.ResponseController access to the underlying writer.
 func (w *jsonErrorWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// notHandled begins what the library says of a method that it does not know, to clients
+// of versions before firstStatusVersion.
+const notHandled = "JSON RPC not handled: "
+
 func (w *jsonErrorWriter) finish() {
 	if w.status == 0 {
 		return
@@ -121,11 +128,23 @@ func (w *jsonErrorWriter) finish() {
 	if w.status >= 500 {
 		code = deed.CodeUnavailable
 	}
-	raw, _ := wirejson.Marshal(api.Error{ // strings cannot make it fail
-		Error: http.StatusText(w.status), Message: strings.TrimSpace(w.text.String()), Code: string(code), RequestID: w.Header().Get("X-Request-Id"),
+	text := strings.TrimSpace(w.text.String())
+	body := api.Error{
+		Error: http.StatusText(w.status), Message: text, Code: string(code), RequestID: w.Header().Get("X-Request-Id"),
 		DocURL: api.DocURL(w.publicURL, string(code)),
-	})
+	}
+	if said, unknown := strings.CutPrefix(text, notHandled); unknown && w.id != nil {
+		body.Error, body.Message = "Invalid request", "method: this server has no "+strings.TrimSuffix(said, " unsupported")
+		w.send(http.StatusOK, rpcError(jsonrpc.CodeMethodNotFound, w.id, body))
+		return
+	}
+	w.send(w.status, body)
+}
+
+// send writes a response as JSON.
+func (w *jsonErrorWriter) send(status int, body any) {
+	raw, _ := wirejson.Marshal(body) // strings cannot make it fail
 	w.Header().Set("Content-Type", "application/json")
-	w.ResponseWriter.WriteHeader(w.status)
+	w.ResponseWriter.WriteHeader(status)
 	_, _ = w.ResponseWriter.Write(raw) // the client is gone if this fails
 }

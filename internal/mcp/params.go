@@ -11,7 +11,6 @@ import (
 
 	"deed.example/deed/api"
 	"deed.example/deed/internal/jsonrpc"
-	"deed.example/deed/internal/wirejson"
 )
 
 // methods are the requests of the protocol that the library reads. Notifications are not
@@ -90,6 +89,7 @@ func (w *jsonErrorWriter) refuse(r *http.Request) bool {
 	}
 	e := jsonrpc.Check(raw, methods)
 	if e == nil {
+		w.id = jsonrpc.ID(raw)
 		return false
 	}
 	status := http.StatusBadRequest
@@ -102,10 +102,7 @@ func (w *jsonErrorWriter) refuse(r *http.Request) bool {
 			status = http.StatusOK
 		}
 	}
-	text, _ := wirejson.Marshal(out) // strings cannot make it fail
-	w.Header().Set("Content-Type", "application/json")
-	w.ResponseWriter.WriteHeader(status)
-	_, _ = w.ResponseWriter.Write(text) // the client is gone if this fails
+	w.send(status, out)
 	return true
 }
 

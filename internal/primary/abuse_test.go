@@ -146,6 +146,8 @@ func TestBadSignatures(t *testing.T) {
 			}
 			if c.want == dns.RcodeBadTime {
 				checkTime(t, sig, now)
+			} else if sig.TimeSigned < uint64(now.Unix()) {
+				t.Errorf("%s: got the time %d, which secondaries take for the error", c.name, sig.TimeSigned)
 			}
 		}
 	}

@@ -115,5 +115,15 @@ func (x *exchange) refuseSignature(reason error) error {
 	}
 	m := x.message(dns.RcodeNotAuth)
 	m.Extra = append(m.Extra, t)
-	return x.w.WriteMsg(m)
+	if t.Error == dns.RcodeBadTime {
+		return x.w.WriteMsg(m)
+	}
+	// The library would write the time 0 into a response that it does not sign: BIND then
+	// reports the clocks, and not the key.
+	raw, err := m.Pack()
+	if err != nil {
+		return err
+	}
+	_, err = x.w.Write(raw)
+	return err
 }

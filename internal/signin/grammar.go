@@ -102,12 +102,14 @@ func isURI(s string) bool {
 	return encoded(path, ":@/") && encoded(query, ":@/?") && encoded(fragment, ":@/?")
 }
 
-// rfc3339 is the strict syntax; time.Parse is more lenient, but checks the calendar.
+// rfc3339 is the strict syntax; time.Parse is more lenient, but checks the calendar. T and
+// Z may be in lower case (RFC 3339, 5.6).
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
 func parseTime(s string) (time.Time, error) {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil || !rfc3339.MatchString(s) {
+	upper := strings.ToUpper(s)
+	t, err := time.Parse(time.RFC3339Nano, upper)
+	if err != nil || !rfc3339.MatchString(upper) {
 		return time.Time{}, fmt.Errorf("%q is not a time of RFC 3339", s)
 	}
 	return t, nil

@@ -59,6 +59,7 @@ func TestParseMessageAccepts(t *testing.T) {
 		"a large chain":               strings.Replace(usual, "Chain ID: 1", "Chain ID: 18446744073709551615", 1),
 		"a whole second":              strings.Replace(usual, "24.000Z", "24Z", 1),
 		"an offset":                   strings.Replace(usual, "24.000Z", "24-07:00", 1),
+		"a lower-case t and z":        strings.Replace(usual, "T16:25:24.000Z", "t16:25:24.000z", 1),
 	} {
 		if _, err := ParseMessage(text); err != nil {
 			t.Errorf("%s: %v", name, err)
