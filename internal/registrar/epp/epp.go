@@ -58,13 +58,13 @@ func (b *Backend) Close() error {
 
 // Ping fails when the registry cannot be reached or does not let us in.
 func (b *Backend) Ping(ctx context.Context) error {
-	return b.pool.do(ctx, func(ctx context.Context, s *session) error { return s.hello(ctx) })
+	return b.pool.do(ctx, normal, func(ctx context.Context, s *session) error { return s.hello(ctx) })
 }
 
 // send sends a command and returns the response, whatever its result. It fails
 // without a code.
 func (b *Backend) send(ctx context.Context, c command) (r response, err error) {
-	err = b.pool.do(ctx, func(ctx context.Context, s *session) error {
+	err = b.pool.do(ctx, c.priority, func(ctx context.Context, s *session) error {
 		r, err = b.run(ctx, s, c)
 		if err == nil && r.code() >= codeClosing {
 			err = resultError(r) // the registry closes the session
@@ -108,7 +108,7 @@ func (b *Backend) services(ctx context.Context) (services, error) {
 	if svc.objects != nil {
 		return svc, nil
 	}
-	err := b.pool.do(ctx, func(_ context.Context, s *session) error {
+	err := b.pool.do(ctx, normal, func(_ context.Context, s *session) error {
 		svc = s.services
 		return nil
 	})
