@@ -173,7 +173,7 @@ func (b *Backend) tlsConfig() (*tls.Config, error) {
 	if b.cfg.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(b.cfg.CertFile, b.cfg.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the client certificate for %s: %w", b.cfg.Address, err)
+			return nil, fmt.Errorf("read the client certificate for %s: cert_file %s, key_file %s: %w", b.cfg.Address, b.cfg.CertFile, b.cfg.KeyFile, err)
 		}
 		b.mu.Lock()
 		b.expires = cert.Leaf.NotAfter
@@ -192,7 +192,7 @@ func (b *Backend) tlsConfig() (*tls.Config, error) {
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate in PEM", b.cfg.CAFile)
+		return nil, fmt.Errorf("ca_file %s has no certificate in PEM", b.cfg.CAFile)
 	}
 	return config, nil
 }
