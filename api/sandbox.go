@@ -73,5 +73,5 @@ type Elsewhere struct {
 // DecisionRequest approves or rejects a pending transfer.
 type DecisionRequest struct {
 	Domain  string `json:"domain"`
-	Approve bool   `json:"approve"`
+	Approve *bool  `json:"approve"` // required: an omitted field must not reject a transfer
 }

@@ -80,7 +80,7 @@ func ExampleClient_Transfer() {
 	order, err := c.Transfer(ctx, api.TransferRequest{Domain: "transfer-example.com", AuthCode: other.AuthCode})
 	check(err)
 	if order.Done == nil {
-		_, err = c.DecideTransfer(ctx, api.DecisionRequest{Domain: "transfer-example.com", Approve: true})
+		_, err = c.DecideTransfer(ctx, api.DecisionRequest{Domain: "transfer-example.com", Approve: new(true)})
 		check(err)
 	}
 	job, err := c.WaitJob(ctx, order.JobID)

@@ -198,7 +198,7 @@ func TestTransfer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if order.Done == nil {
-		if _, err := s.DecideTransfer(t.Context(), api.DecisionRequest{Domain: name, Approve: true}); err != nil {
+		if _, err := s.DecideTransfer(t.Context(), api.DecisionRequest{Domain: name, Approve: new(true)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -140,7 +140,7 @@ func TestSandboxTransfers(t *testing.T) {
 		return map[string]string{"domain": domain, "authCode": there.AuthCode}
 	}
 	decide := func(domain string, approve bool) {
-		if status := n.call(t, "POST", "/sandbox/transfers", "", api.DecisionRequest{Domain: domain, Approve: approve}, nil); status != 200 {
+		if status := n.call(t, "POST", "/sandbox/transfers", "", api.DecisionRequest{Domain: domain, Approve: &approve}, nil); status != 200 {
 			t.Errorf("decide on %s: got %d", domain, status)
 		}
 	}

@@ -233,7 +233,10 @@ func (s *Server) decideTransfer(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Sandbox.Registry.Decide(r.Context(), name, in.Approve); err != nil {
+	if in.Approve == nil {
+		return deed.Invalid("approve", "is required: send true or false")
+	}
+	if err := s.Sandbox.Registry.Decide(r.Context(), name, *in.Approve); err != nil {
 		return err
 	}
 	s.reply(w, http.StatusOK, api.Elsewhere{Domain: string(name), Message: "decided"})
