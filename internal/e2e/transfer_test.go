@@ -174,6 +174,33 @@ func TestTransferOut(t *testing.T) {
 	})
 }
 
+// A name that was transferred away between two comparisons has left, and nobody has to
+// look for it.
+func TestTransferOutBetweenComparisons(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		s.pass(t, 61*day)
+		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
+		err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode))
+		if err == nil {
+			err = s.registry.Decide(t.Context(), "first.com", true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, day)
+		s.get(t, "/domains/first.com").expect(t, 404, deed.CodeNotFound)
+		var types []string
+		for _, e := range read[api.Events](t, s.get(t, "/account/events", "Authorization", token)).Events {
+			types = append(types, e.Type)
+		}
+		if !slices.Contains(types, "domain.transferred") || slices.Contains(types, "domain.missing_at_registry") {
+			t.Errorf("got %v", types)
+		}
+		s.audit(t)
+	})
+}
+
 // says reports whether one of the warnings has the text.
 func says(warnings []string, text string) bool {
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })
