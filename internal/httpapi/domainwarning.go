@@ -15,7 +15,7 @@ import (
 func (s *Server) domainWarnings(v registration.View) []string {
 	out := []string{}
 	if v.Move != nil {
-		out = append(out, moveWarning(*v.Move))
+		out = append(out, moveWarning(v.Registration, *v.Move))
 	}
 	if v.Status == lifecycle.StatusSuspended {
 		out = append(out, suspendedWarning(v.Registration))
