@@ -126,7 +126,7 @@ func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m life
 	}
 	var came time.Time
 	for _, e := range events {
-		if e.Type == lifecycle.EventDelegated {
+		if e.Type == lifecycle.EventDelegated || e.Type == lifecycle.EventTransferredIn {
 			came = e.At // the last one
 		}
 	}
