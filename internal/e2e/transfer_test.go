@@ -174,6 +174,43 @@ func TestTransferOut(t *testing.T) {
 	})
 }
 
+// The owner of a name that was transferred in with name servers elsewhere, or without any, is
+// told that its records here are not used, until it is delegated to us or a month has passed.
+func TestTransferredNameIsServedElsewhere(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		a := s.buyer(t)
+		token := s.bearer(t, a)
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			code, err := s.registry.Elsewhere(t.Context(), deed.Name(domain))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.transfer(t, domain, code.Reveal(), s.promise(a, s.transferPrice(t)).header(t)); got.status != 202 {
+				t.Fatalf("got %d %s", got.status, got.body)
+			}
+		}
+		s.pass(t, 5*day+time.Minute)
+		s.runWorker(t)
+		if d := s.domain(t, "stays.com"); !says(d.Warnings, "has no name servers") {
+			t.Errorf("without servers: got %v", d.Warnings)
+		}
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			s.do(t, "PUT", "/domains/"+domain+"/nameservers", `{"nameservers":["ns1.example.net","ns2.example.net"]}`, "Authorization", token).expect(t, 200, "")
+			if d := s.domain(t, domain); !says(d.Warnings, "are not in the public DNS") {
+				t.Errorf("%s: got %v", domain, d.Warnings)
+			}
+		}
+		delegated(t, s.do(t, "PUT", "/domains/moves.com/nameservers", `{"nameservers":[]}`, "Authorization", token))
+		s.pass(t, 31*day)
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			if d := s.domain(t, domain); says(d.Warnings, "in the public DNS") {
+				t.Errorf("%s, later: got %v", domain, d.Warnings)
+			}
+		}
+		s.audit(t)
+	})
+}
+
 // A name that was transferred away between two comparisons has left, and nobody has to
 // look for it.
 func TestTransferOutBetweenComparisons(t *testing.T) {
