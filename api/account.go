@@ -53,6 +53,7 @@ type Transaction struct {
 	TxHash        *string   `json:"txHash"`
 	Payer         string    `json:"payer"`
 	JobID         string    `json:"jobId,omitzero"`
+	RecordID      string    `json:"recordId,omitzero"` // of the DNS record that was added, updated or deleted
 	CreatedAt     time.Time `json:"createdAt"`
 	Reason        string    `json:"reason,omitzero"` // of the refund of a part
 }

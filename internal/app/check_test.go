@@ -21,6 +21,7 @@ func TestCheckRefusesWhatOpenRefuses(t *testing.T) {
 		setting string
 	}{
 		"no such transfer keys":     {func(c *Config) { c.TSIG = nowhere }, "dns.tsig"},
+		"empty transfer keys":       {func(c *Config) { c.TSIG = empty }, "dns.tsig"},
 		"a secondary without a key": {func(c *Config) { c.Secondaries = []string{"ns1.example.net@192.0.2.1:53/k"} }, "dns.secondaries"},
 		"empty token keys":          {func(c *Config) { c.SigninKeys = empty }, "signin.keys"},
 		"token keys in no folder":   {func(c *Config) { c.SigninKeys = nowhere }, "signin.keys"},

@@ -250,6 +250,9 @@ func readTSIG(path string) (keys []primary.Key, err error) {
 		}
 		keys = append(keys, key)
 	}
+	if len(keys) == 0 { // without keys, transfers would only be allowed by address
+		return nil, fmt.Errorf("%s has no keys: write a name and a secret in base64 into each line, or remove the setting", path)
+	}
 	return keys, nil
 }
 

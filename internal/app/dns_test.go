@@ -13,7 +13,7 @@ const fleetSecret = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 func TestTSIGFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tsig")
 	for text, want := range map[string]int{
-		"": 0,
+		"": -1, " \n\t\r\n": -1, "# of the fleet\n": -1,
 		"# of the fleet\n\nfleet-2026 " + fleetSecret + "\n":                 1,
 		"fleet-2026\t" + fleetSecret + "\r\nother " + fleetSecret:            2,
 		"fleet-2026 " + fleetSecret + " more":                                -1,

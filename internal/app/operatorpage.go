@@ -26,8 +26,12 @@ func (a *App) newOperatorAPI() (*operatorapi.Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("operator.token: %w", err)
 	}
+	secret := deed.Secret(strings.TrimSpace(string(token)))
+	if secret == "" {
+		return nil, fmt.Errorf("operator.token: %s is empty: remove it, and a new token is made", a.config.OperatorTokenFile())
+	}
 	return &operatorapi.Server{
-		Operator: a.newOperator(), Token: deed.Secret(strings.TrimSpace(string(token))), Float: a.float, Overview: a.operatorPage, Log: a.log,
+		Operator: a.newOperator(), Token: secret, Float: a.float, Overview: a.operatorPage, Log: a.log,
 	}, nil
 }
 

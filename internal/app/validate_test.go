@@ -184,6 +184,8 @@ func TestRequiredFields(t *testing.T) {
 func TestBlocksAreChecked(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
 	writeHexKey(t, key, "secret")
+	empty := filepath.Join(t.TempDir(), "empty")
+	writeHexKey(t, empty, "\n")
 	vendor := func(more map[string]string) map[string]string {
 		values := map[string]string{"key_file": key, "organization": "organization_01h45ytscbebyvny4gc8cr8ma2", "contact": "contact_01h45ytscbebyvny4gc8cr8ma2"}
 		maps.Copy(values, more)
@@ -203,10 +205,15 @@ func TestBlocksAreChecked(t *testing.T) {
 		"not a TLD":       {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "c om")}, []string{"registrar.a: tlds: "}},
 		"one TLD, twice":  {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com"), block("b", "opusdns", vendor(nil), "com")}, []string{"registrar b: .com is already sold by a"}},
 		"no file":         {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": key + "x"}), "com")}, []string{"registrar.a: key_file "}},
-		"a wrong number":  {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},
-		"a wrong common":  {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"cancel_percent": "101"}), "com")}, []string{"cancel_percent must be a number from 0 to 100"}},
-		"owners":          {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner_required"}), "com")}, nil},
-		"a wrong mode":    {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner"}), "com")}, []string{"registrant_mode must be one of proxy, owner_optional, owner_required"}},
+		"an empty file":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": empty}), "com")}, []string{"registrar.a: key_file names an empty file"}},
+		"an empty certificate": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "cert_file": empty, "key_file": empty}, "com")},
+			[]string{"registrar.a: ", "cert_file " + empty}},
+		"an empty authority": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "ca_file": empty}, "com")},
+			[]string{"registrar.a: ", "ca_file " + empty}},
+		"a wrong number": {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},
+		"a wrong common": {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"cancel_percent": "101"}), "com")}, []string{"cancel_percent must be a number from 0 to 100"}},
+		"owners":         {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner_required"}), "com")}, nil},
+		"a wrong mode":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"registrant_mode": "owner"}), "com")}, []string{"registrant_mode must be one of proxy, owner_optional, owner_required"}},
 		"no registrants": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "registrant_mode": "owner_optional"}, "com")},
 			[]string{"registrant_mode is owner_optional, and this registrar has no registrants"}},
 		"local has no key": {[]RegistrarConfig{block("a", "local", map[string]string{"address": "x"}, "*")}, []string{"no key address"}},

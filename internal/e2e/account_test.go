@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"deed.example/deed"
+	"deed.example/deed/api"
 	"deed.example/deed/internal/signin"
 )
 
@@ -56,4 +57,28 @@ func (h *service) tokens(t *testing.T, a *account) signin.Tokens {
 		t.Error(err) // not Fatal: races sign in from goroutines of their own
 	}
 	return tokens
+}
+
+// A payment for one DNS record names it; one for several, for a name, or one whose change
+// was not made names none.
+func TestTransactionsNameTheirRecord(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner := s.bought(t, "first.com")
+		token := s.bearer(t, owner)
+		pay := func(amount deed.USDC) string { return s.promise(owner, amount).header(t) }
+		rec := created(t, s.dnsCall(t, "POST", "/dns/first.com", `{"type":"A","host":"www","value":"192.0.2.1"}`, token, pay(change)))
+		s.dnsCall(t, "PUT", "/dns/first.com/"+rec.ID, `{"value":"192.0.2.2"}`, token, pay(change)).expect(t, 200, "")
+		s.dnsCall(t, "POST", "/dns/first.com/batch", `{"changes":[{"op":"add","type":"A","host":"a","value":"192.0.2.1"},{"op":"add","type":"A","host":"b","value":"192.0.2.1"}]}`, token, pay(2*change)).expect(t, 200, "")
+		s.dnsCall(t, "DELETE", "/dns/first.com/"+rec.ID, "", token, pay(change)).expect(t, 200, "")
+		want := map[string]string{"registration": "", "dns_add": rec.ID, "dns_update": rec.ID, "dns_batch": "", "dns_delete": rec.ID}
+		list := read[api.Transactions](t, s.get(t, "/account/transactions", "Authorization", token)).Transactions
+		if len(list) != len(want) {
+			t.Errorf("got %+v", list)
+		}
+		for _, m := range list {
+			if id, ok := want[m.Type]; !ok || m.RecordID != id {
+				t.Errorf("%s: got the record %q, want %q", m.Type, m.RecordID, id)
+			}
+		}
+	})
 }

@@ -185,6 +185,29 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 	})
 }
 
+// A new owner does not wait for a change of name servers that the former one has begun: it is
+// canceled soon, and the DS that was removed for it is set again.
+func TestHandOverCancelsAMoveSoon(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(forced)
+		m.is("elsewhere", m.due(49*time.Hour), "ns1.example.net", "", 0)
+		foreign := `{"ds":[{"keyTag":1,"algorithm":13,"digestType":2,"digest":"` + strings.Repeat("CD", 32) + `"}]}`
+		m.is("signed there", read[api.Domain](t, m.put("ds", foreign)), "ns1.example.net", "", 1)
+		m.is("to come home", m.delegate(home), "ns1.example.net", "withdrawing", 0)
+		if got := s.handOver(t, m.token, s.buyer(t)); got.status != 200 {
+			t.Fatalf("got %d %s", got.status, got.body)
+		}
+		d := m.domain(t, "first.com")
+		m.is("handed over", d, "ns1.example.net", "withdrawing", 0)
+		if !says(d.Warnings, "a former owner asked for the change") {
+			t.Errorf("got %v", d.Warnings)
+		}
+		m.is("canceled", m.due(2*time.Minute), "ns1.example.net", "", 1)
+		s.audit(t)
+	})
+}
+
 // After a crash between storing a move and removing the DS, the DS is removed before
 // the servers change.
 func TestMoveAfterACrash(t *testing.T) {

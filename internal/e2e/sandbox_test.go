@@ -69,6 +69,21 @@ func TestFaucet(t *testing.T) {
 	}
 }
 
+// A decision about a transfer without "approve" is refused: nothing is rejected by omission.
+func TestDecisionNeedsApprove(t *testing.T) {
+	h, _, _ := openSandbox(t, options{})
+	out := read[api.Elsewhere](t, h.do(t, "POST", "/sandbox/elsewhere", `{"domain":"moving.com"}`))
+	if out.AuthCode == "" {
+		t.Fatalf("got %+v", out)
+	}
+	for _, body := range []string{`{"domain":"moving.com"}`, `{"domain":"moving.com","approve":null}`} {
+		got := h.do(t, "POST", "/sandbox/transfers", body)
+		got.expect(t, 400, deed.CodeValidation)
+		got.expectDetail(t, body, "approve")
+	}
+	h.do(t, "POST", "/sandbox/transfers", `{"domain":"moving.com","approve":false}`).expect(t, 404, deed.CodeNotFound) // none is pending
+}
+
 func TestNoSandboxInProduction(t *testing.T) {
 	h := open(t, options{})
 	h.get(t, "/sandbox").expect(t, 404, deed.CodeNotFound)

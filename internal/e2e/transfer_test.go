@@ -174,6 +174,70 @@ func TestTransferOut(t *testing.T) {
 	})
 }
 
+// The owner of a name that was transferred in with name servers elsewhere, or without any, is
+// told that its records here are not used, until it is delegated to us or a month has passed.
+func TestTransferredNameIsServedElsewhere(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		a := s.buyer(t)
+		token := s.bearer(t, a)
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			code, err := s.registry.Elsewhere(t.Context(), deed.Name(domain))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.transfer(t, domain, code.Reveal(), s.promise(a, s.transferPrice(t)).header(t)); got.status != 202 {
+				t.Fatalf("got %d %s", got.status, got.body)
+			}
+		}
+		s.pass(t, 5*day+time.Minute)
+		s.runWorker(t)
+		if d := s.domain(t, "stays.com"); !says(d.Warnings, "has no name servers") {
+			t.Errorf("without servers: got %v", d.Warnings)
+		}
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			s.do(t, "PUT", "/domains/"+domain+"/nameservers", `{"nameservers":["ns1.example.net","ns2.example.net"]}`, "Authorization", token).expect(t, 200, "")
+			if d := s.domain(t, domain); !says(d.Warnings, "are not in the public DNS") {
+				t.Errorf("%s: got %v", domain, d.Warnings)
+			}
+		}
+		delegated(t, s.do(t, "PUT", "/domains/moves.com/nameservers", `{"nameservers":[]}`, "Authorization", token))
+		s.pass(t, 31*day)
+		for _, domain := range []string{"stays.com", "moves.com"} {
+			if d := s.domain(t, domain); says(d.Warnings, "in the public DNS") {
+				t.Errorf("%s, later: got %v", domain, d.Warnings)
+			}
+		}
+		s.audit(t)
+	})
+}
+
+// A name that was transferred away between two comparisons has left, and nobody has to
+// look for it.
+func TestTransferOutBetweenComparisons(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		s.pass(t, 61*day)
+		code := read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token))
+		err := s.registry.Leave(t.Context(), "first.com", deed.Secret(code.AuthCode))
+		if err == nil {
+			err = s.registry.Decide(t.Context(), "first.com", true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, day)
+		s.get(t, "/domains/first.com").expect(t, 404, deed.CodeNotFound)
+		var types []string
+		for _, e := range read[api.Events](t, s.get(t, "/account/events", "Authorization", token)).Events {
+			types = append(types, e.Type)
+		}
+		if !slices.Contains(types, "domain.transferred") || slices.Contains(types, "domain.missing_at_registry") {
+			t.Errorf("got %v", types)
+		}
+		s.audit(t)
+	})
+}
+
 // says reports whether one of the warnings has the text.
 func says(warnings []string, text string) bool {
 	return slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, text) })

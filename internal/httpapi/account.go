@@ -110,7 +110,7 @@ var movementStatus = map[order.PaymentState]string{
 func (s *Server) fromMovement(m order.Movement) api.Transaction {
 	out := api.Transaction{
 		TransactionID: m.PublicID, Type: string(m.Kind), Domain: string(m.Name), Status: movementStatus[m.State], Price: m.Amount.String(),
-		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), CreatedAt: m.At.UTC(), Reason: m.Reason,
+		Currency: currency, Network: s.Terms.NetworkV1, TxHash: textOrNull(m.TxHash), Payer: string(m.Payer), RecordID: string(m.RecordID), CreatedAt: m.At.UTC(), Reason: m.Reason,
 	}
 	if _, shown := jobTypes[m.Kind]; shown {
 		out.JobID = m.JobID

@@ -84,8 +84,11 @@ func fromMove(m lifecycle.Move) *api.Delegation {
 }
 
 // moveWarning explains to the owner what a change of name servers means.
-func moveWarning(m lifecycle.Move) string {
-	if m.Refused.IsZero() {
+func moveWarning(r lifecycle.Registration, m lifecycle.Move) string {
+	switch {
+	case m.LeftTo(r):
+		return formerOwnerWarning
+	case m.Refused.IsZero():
 		return moveWarnings[m.Step]
 	}
 	return refusedWarning
@@ -96,6 +99,9 @@ var moveWarnings = map[lifecycle.MoveStep]string{
 	lifecycle.MoveWithdrawing: "the DS of the name has been removed, and its name servers change at delegation.effectiveAt, when no resolver has it in its cache any more: keep the zone here and there until then",
 	lifecycle.MoveSettling:    "the name is served by us again; it is signed again at delegation.effectiveAt, when no resolver asks the old name servers any more",
 }
+
+// formerOwnerWarning explains to a new owner what the delegation of a former one means.
+const formerOwnerWarning = "a former owner asked for the change of the name servers (see delegation), and it is being cancelled: the name keeps its name servers and gets its DS again"
 
 // refusedWarning explains to the owner what a delegation with refusedAt means.
 const refusedWarning = "the registry refuses the change of the name servers (see delegation), which is tried again, ever less often: set the current ones to cancel it, or others"

@@ -15,7 +15,7 @@ import (
 func (s *Server) domainWarnings(v registration.View) []string {
 	out := []string{}
 	if v.Move != nil {
-		out = append(out, moveWarning(*v.Move))
+		out = append(out, moveWarning(v.Registration, *v.Move))
 	}
 	if v.Status == lifecycle.StatusSuspended {
 		out = append(out, suspendedWarning(v.Registration))
@@ -38,10 +38,34 @@ func (s *Server) domainWarnings(v registration.View) []string {
 		}
 		return out
 	}
+	if text := s.arrivedWarning(v); text != "" {
+		out = append(out, text)
+	}
 	if text := account.Warning(v.Registration, s.Accounts.Now()); text != "" {
 		out = append(out, text)
 	}
 	return out
+}
+
+// arrivedFor is how long the owner of a transferred name is told that it is served elsewhere;
+// after that, it counts as wanted.
+const arrivedFor = 30 * 24 * time.Hour
+
+// arrivedWarning explains to the owner of a name that was transferred in, and has not had our
+// name servers since, that its records here are not used; "" if there is nothing to say.
+func (s *Server) arrivedWarning(v registration.View) string {
+	i := slices.IndexFunc(v.Events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventTransferredIn })
+	if i < 0 || v.Move != nil || s.serves(v.Registration) {
+		return ""
+	}
+	came := v.Events[i].At
+	switch {
+	case len(v.Nameservers) == 0:
+		return "the name has no name servers, so it does not resolve: set its name servers, an empty list for ours"
+	case v.OurServersUntil.After(came) || s.Accounts.Now().Sub(came) > arrivedFor:
+		return ""
+	}
+	return "the name has kept its name servers elsewhere, so the records here are not in the public DNS: when they are complete, set its name servers, an empty list for ours"
 }
 
 // verificationWarning explains to the owner what the registry demands.

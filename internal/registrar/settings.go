@@ -138,7 +138,11 @@ func (r *Reader) SecretFile(key string, read func(path string) ([]byte, error)) 
 	if err != nil {
 		r.Fail(key, err)
 	}
-	return deed.Secret(strings.TrimSpace(string(secret)))
+	trimmed := strings.TrimSpace(string(secret))
+	if err == nil && trimmed == "" {
+		r.fail(key, "names an empty file: "+path)
+	}
+	return deed.Secret(trimmed)
 }
 
 // Fail records that the value of a key is wrong.

@@ -46,7 +46,10 @@ func TestWrongSettings(t *testing.T) {
 // read is reported with its key.
 func TestSecretFile(t *testing.T) {
 	read := func(path string) ([]byte, error) {
-		if path != "password" {
+		switch path {
+		case "empty":
+			return []byte(" \n"), nil
+		case "nothing":
 			return nil, errors.New("is missing")
 		}
 		return []byte("hunter2\n"), nil
@@ -59,6 +62,11 @@ func TestSecretFile(t *testing.T) {
 	r.SecretFile("password_file", read)
 	r.SecretFile("key_file", read)
 	if err := r.Err(); r.Deadline() != 24*time.Hour || err == nil || !strings.Contains(err.Error(), "password_file is missing") || !strings.Contains(err.Error(), "key_file must be set") {
+		t.Errorf("got %v", err)
+	}
+	r = registrar.Settings{Values: map[string]string{"password_file": "empty"}}.Read()
+	r.SecretFile("password_file", read)
+	if err := r.Err(); err == nil || !strings.Contains(err.Error(), "password_file names an empty file: empty") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -58,7 +58,7 @@ func (s *Service) verify(ctx context.Context, j order.Job) error {
 	now := s.Now()
 	switch {
 	case o.State == registrar.OrderDone:
-		return s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o))
+		return s.complete(ctx, j, s.registrationOf(ctx, j, o))
 	case o.State == registrar.OrderParked, o.State == registrar.OrderPending:
 		if !now.Before(j.Deadline) {
 			_ = s.Registrar.Cancel(ctx, s.order(j)) // the next lookup tells whether it was cancelled
@@ -88,6 +88,20 @@ func (s *Service) quietWindow(j order.Job) time.Duration {
 		quiet *= 6
 	}
 	return quiet
+}
+
+// complete ends the job with its registration. The DS of a name that was transferred to us with
+// our name servers waits, from before the registration is stored: they may be its servers since
+// a moment ago, and resolvers may still ask others, which do not have its key.
+func (s *Service) complete(ctx context.Context, j order.Job, r lifecycle.Registration) error {
+	if p := j.Purchase; p.Kind == order.PurchaseTransfer && s.Moves != nil && len(p.Nameservers) == 0 && len(r.DS) == 0 && lifecycle.SameServers(r.Nameservers, s.Nameservers) {
+		m := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, s.ParentTTL.NS)
+		m.Step = lifecycle.MoveSettling
+		if err := s.Moves.PutMove(ctx, m, &m, ""); err != nil { // unless there is one already
+			return fmt.Errorf("store that %s settles: %w", r.Name, err)
+		}
+	}
+	return s.Store.CompleteJob(ctx, j, r)
 }
 
 // registrationOf returns the registration that a completed order resulted in. The

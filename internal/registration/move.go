@@ -30,7 +30,8 @@ type Moves interface {
 	// move was replaced, or was refused or begun since it was read.
 	DelayMove(ctx context.Context, m lifecycle.Move, d MoveDelay) (delayed bool, err error)
 
-	// DueMoves returns names whose step has ended, those that have waited longest first.
+	// DueMoves returns names whose step has ended, or that were handed over before their
+	// servers changed, those that have waited longest first.
 	DueMoves(ctx context.Context, limit int) ([]string, error)
 }
 

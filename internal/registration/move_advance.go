@@ -10,7 +10,8 @@ import (
 	"deed.example/deed/internal/lifecycle"
 )
 
-// AdvanceMove takes the next step of a move whose step has ended. It is idempotent. Meanwhile
+// AdvanceMove takes the next step of a move whose step has ended, or cancels that of a former
+// owner. It is idempotent. Meanwhile
 // and after an error the move is not due, so that no other node takes the same step, and it
 // does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
@@ -18,8 +19,13 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return nil // it was canceled, or another node has ended it
 	}
-	if err != nil || s.RegistryNow().Before(m.EffectiveAt) {
+	if err != nil {
 		return err
+	}
+	if s.RegistryNow().Before(m.EffectiveAt) {
+		if left, err := s.leftByFormerOwner(ctx, m); err != nil || !left {
+			return err
+		}
 	}
 	first := m.Refused.IsZero()
 	begun, err := s.Moves.DelayMove(ctx, m, MoveDelay{Until: s.RegistryNow().Add(registryRetryDelay)})
@@ -30,11 +36,21 @@ func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	err = s.advanceMove(ctx, m)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled): // the node stops, and another one goes on
-		return s.delayMove(ctx, m, MoveDelay{Until: m.EffectiveAt}, err)
+		return s.delayMove(ctx, m, MoveDelay{Until: earlier(m.EffectiveAt, s.RegistryNow())}, err)
 	case refused(err):
 		return s.delayMove(ctx, m, s.afterRefusal(m, first), err)
 	}
 	return err
+}
+
+// leftByFormerOwner reports whether the name was handed over before its servers changed: the
+// new owner did not ask for that, and does not wait for it to be canceled.
+func (s *Service) leftByFormerOwner(ctx context.Context, m lifecycle.Move) (bool, error) {
+	r, err := s.Names.Registration(ctx, m.Name)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return false, nil
+	}
+	return err == nil && m.LeftTo(r), err
 }
 
 // refused reports whether the registry refuses a change, and has not made it.
@@ -110,7 +126,7 @@ func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m life
 	}
 	var came time.Time
 	for _, e := range events {
-		if e.Type == lifecycle.EventDelegated {
+		if e.Type == lifecycle.EventDelegated || e.Type == lifecycle.EventTransferredIn {
 			came = e.At // the last one
 		}
 	}

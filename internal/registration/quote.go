@@ -142,11 +142,22 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	if q, err = s.withHeldPrices(ctx, want, q, facts); err != nil {
 		return q, facts, err
 	}
-	return q, facts, s.checkRegistry(ctx, r, facts.Restore)
+	differs := s.checkRegistry(ctx, r, facts.Restore)
+	if differs == nil {
+		return q, facts, nil
+	}
+	switch now, err := s.Names.Registration(ctx, r.Name); {
+	case err != nil:
+		return q, facts, err
+	case !now.Expires.Equal(r.Expires):
+		return s.quoteRenewal(ctx, want) // it was renewed while the registry was asked
+	}
+	return q, facts, differs
 }
 
 // checkRegistry fails when the registry could not execute a renewal now as it is quoted. A
-// name that the registry shows differently than our record is compared with it soon.
+// name that the registry shows differently than our record is compared with it soon, unless
+// an order explains the difference.
 func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, restore bool) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
 	var failure error
@@ -164,8 +175,17 @@ func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, r
 	default:
 		return nil
 	}
+	switch open, err := s.Names.HasOpenOrder(ctx, r.Name); {
+	case err != nil:
+		return errors.Join(failure, err)
+	case open:
+		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("another renewal of %s is in progress: try again in a few seconds", r.Name), Retry: openOrderRetry}
+	}
 	return errors.Join(failure, s.Names.CompareSoon(ctx, r.Name))
 }
+
+// openOrderRetry is when a caller may ask again about a name that is being renewed.
+const openOrderRetry = 5 * time.Second
 
 // changedAtRegistry is the error of a name that the registry shows differently.
 func changedAtRegistry(name deed.Name, how string) error {

@@ -49,6 +49,9 @@ type Names interface {
 	// Events returns the events of a registration, oldest first.
 	Events(ctx context.Context, is lifecycle.Registration) ([]lifecycle.Event, error)
 
+	// HasOpenOrder reports whether an order for the name has not ended.
+	HasOpenOrder(ctx context.Context, name deed.Name) (bool, error)
+
 	// CompareSoon has the name compared with its registry, which shows it differently.
 	CompareSoon(ctx context.Context, name deed.Name) error
 

@@ -93,7 +93,7 @@ func (s *Service) completeNow(ctx context.Context, j order.Job) bool {
 		return false
 	}
 	s.step("looked up")
-	if err := s.Store.CompleteJob(ctx, j, s.registrationOf(ctx, j, o)); err != nil {
+	if err := s.complete(ctx, j, s.registrationOf(ctx, j, o)); err != nil {
 		return false
 	}
 	s.Delivered(ctx, j)

@@ -9,6 +9,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/account"
+	"deed.example/deed/internal/dnszone"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 )
@@ -149,10 +150,11 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, p account.Pag
 		upTo = after.At.Unix()
 	}
 	rows, err := s.DB.read.QueryContext(ctx, `
-		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at, t.reason
+		SELECT t.id, t.public_id, coalesce(j.public_id, ''), t.refund, t.kind, t.domain, t.state, t.amount, t.tx_hash, t.at, t.reason, coalesce(d.purchase, '')
 		  FROM (SELECT * FROM (`+newestPayments+`) p UNION ALL SELECT * FROM (`+newestRefunds+`) r
 		         ORDER BY at DESC, id, refund DESC LIMIT $2 OFFSET $3) t
 		  LEFT JOIN jobs j ON j.payment_id = t.id
+		  LEFT JOIN payments d ON d.id = t.id AND t.refund = 0 AND t.state = 'consumed' AND t.kind IN ('dns_add', 'dns_update', 'dns_delete')
 		 ORDER BY t.at DESC, t.id, t.refund DESC`,
 		w, p.Limit, p.Offset, p.Limit+p.Offset, upTo, after.Payment, boolInt(after.Refund))
 	if err != nil {
@@ -161,10 +163,24 @@ func (s Accounts) Transactions(ctx context.Context, w deed.Wallet, p account.Pag
 	err = eachRow(rows, func() error {
 		m := order.Movement{Payer: w}
 		var refund, at int64
-		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at, &m.Reason)
+		var change string
+		err := rows.Scan(&m.PaymentID, &m.PublicID, &m.JobID, &refund, &m.Kind, &m.Name, &m.State, &m.Amount, &m.TxHash, &at, &m.Reason, &change)
+		if err != nil {
+			return err
+		}
+		m.RecordID, err = changedRecord(change)
 		m.Refund, m.At = refund == 1, time.Unix(at, 0)
 		list = append(list, m)
 		return err
 	})
 	return list, total, err
+}
+
+// changedRecord returns the ID of the record that a purchase changes, if it is exactly one.
+func changedRecord(purchase string) (dnszone.RecordID, error) {
+	var p order.Purchase
+	if _, err := readPurchase(&p, purchase); err != nil || len(p.Change.Ops) != 1 {
+		return "", err
+	}
+	return p.Change.Ops[0].ID.Short(), nil
 }

@@ -145,6 +145,9 @@ func (s Registrations) recordAction(ctx context.Context, is lifecycle.Registrati
 		if err := endMandatesOf(ctx, tx, is.Name, order.ReasonOwnerChanged, now); err != nil {
 			return err
 		}
+		if err := leaveMove(ctx, tx, is, now); err != nil {
+			return err
+		}
 		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}
 		told := event.OfRegistration(happened, a.Wallet)
 		told.Data.NewOwner = is.Owner

@@ -150,7 +150,17 @@ func (s Moves) Refused(ctx context.Context) (n int, err error) {
 // DueMoves implements registration.Moves. A node of an earlier version does not store when a
 // move is looked at.
 func (s Moves) DueMoves(ctx context.Context, limit int) ([]string, error) {
-	return due(ctx, s.DB, dueQuery{id: "domain", from: "delegation_moves", at: "next_at", where: "effective_at <= $1"}, s.Now(), limit)
+	return due(ctx, s.DB, dueQuery{id: "domain", from: "delegation_moves", at: "next_at", where: `(effective_at <= $1 OR step = 'withdrawing'
+		   AND EXISTS (SELECT 1 FROM registrations r WHERE r.domain = delegation_moves.domain AND r.owner <> delegation_moves.wallet))`}, s.Now(), limit)
+}
+
+// leaveMove makes the move of a former owner due, so that it is canceled. A request that has
+// just begun it has its time to end first.
+func leaveMove(ctx context.Context, tx *Tx, r lifecycle.Registration, now time.Time) error {
+	_, err := tx.ExecContext(ctx, `
+		UPDATE delegation_moves SET next_at = $1 WHERE domain = $2 AND reference = $3 AND step = $4 AND next_at > $1`,
+		now.Add(moveTime).Unix(), r.Name, r.Reference, lifecycle.MoveWithdrawing)
+	return err
 }
 
 func (s Moves) addMoveEvent(ctx context.Context, tx *Tx, m lifecycle.Move, event lifecycle.EventType) error {

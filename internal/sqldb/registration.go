@@ -24,12 +24,14 @@ type Registrations struct {
 }
 
 // insertRegistration queues the registration of a completed job, and its event. Their
-// times are those of the registry's clock.
+// times are those of the registry's clock. The name may have had our servers until an
+// earlier registration of it ended.
 func (s Jobs) insertRegistration(tx *Tx, j order.Job, r lifecycle.Registration) {
 	tx.queue(`
 		INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at,
-		                           locked_at, nameservers, ds, premium_renewal, glue, next_at, compared_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $9)`,
+		                           locked_at, nameservers, ds, premium_renewal, glue, next_at, compared_at, our_servers_until)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, $9,
+		        coalesce((SELECT max(ended_at) FROM former_registrations WHERE domain = $1), 0))`,
 		r.Name, r.Owner, r.Status, r.Reference, r.Backend, r.PaymentID, r.Created.Unix(), r.Expires.Unix(), r.Updated.Unix(),
 		lockedAt(r.Locked, r.Updated), strings.Join(r.Nameservers, " "), dsColumn(r.DS), r.PremiumRenewal, r.Glue.String())
 	happened := lifecycle.Event{Name: r.Name, Reference: r.Reference, Type: lifecycle.EventRegistered, At: r.Created, About: r.Expires}

@@ -21,7 +21,11 @@ const maxCheck = 50
 
 // Available implements registrar.Registrar.
 func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
-	all, err := b.check(ctx, []deed.Name{name})
+	return b.available(ctx, name, lookup)
+}
+
+func (b *Backend) available(ctx context.Context, name deed.Name, as priority) (registrar.Availability, error) {
+	all, err := b.check(ctx, []deed.Name{name}, as)
 	if err != nil {
 		return registrar.Availability{}, fmt.Errorf("check %s: %w", name, err)
 	}
@@ -40,7 +44,7 @@ func (b *Backend) AvailableAll(ctx context.Context, names []deed.Name) (map[deed
 	for len(names) > 0 {
 		some := names[:min(len(names), maxCheck)]
 		names = names[len(some):]
-		got, err := b.check(ctx, some)
+		got, err := b.check(ctx, some, lookup)
 		if _, refused := errors.AsType[*deed.Error](err); refused && len(some) > 1 {
 			got, err = b.checkEach(ctx, some)
 		}
@@ -61,9 +65,10 @@ func (b *Backend) checkEach(ctx context.Context, names []deed.Name) (map[deed.Na
 	out := map[deed.Name]registrar.Availability{}
 	var mu sync.Mutex // guards out
 	var all errgroup.Group
+	all.SetLimit(b.cfg.Sessions) // more of them would only keep other lookups waiting
 	for _, name := range names {
 		all.Go(func() error {
-			got, err := b.check(ctx, []deed.Name{name})
+			got, err := b.check(ctx, []deed.Name{name}, lookup)
 			if _, refused := errors.AsType[*deed.Error](err); err != nil && !refused {
 				return err
 			}
@@ -78,8 +83,9 @@ func (b *Backend) checkEach(ctx context.Context, names []deed.Name) (map[deed.Na
 
 // check checks names with one command, with their prices where the registry has them.
 // A name is missing from the result when it is free but its price is not known.
-func (b *Backend) check(ctx context.Context, names []deed.Name) (map[deed.Name]registrar.Availability, error) {
+func (b *Backend) check(ctx context.Context, names []deed.Name, as priority) (map[deed.Name]registrar.Availability, error) {
 	r, err := b.send(ctx, command{
+		priority: as,
 		body: func(w *writer, _ services) {
 			w.element("check", func() {
 				w.object("domain", "check", nsDomain, func() {

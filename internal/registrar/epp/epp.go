@@ -58,13 +58,13 @@ func (b *Backend) Close() error {
 
 // Ping fails when the registry cannot be reached or does not let us in.
 func (b *Backend) Ping(ctx context.Context) error {
-	return b.pool.do(ctx, func(ctx context.Context, s *session) error { return s.hello(ctx) })
+	return b.pool.do(ctx, normal, func(ctx context.Context, s *session) error { return s.hello(ctx) })
 }
 
 // send sends a command and returns the response, whatever its result. It fails
 // without a code.
 func (b *Backend) send(ctx context.Context, c command) (r response, err error) {
-	err = b.pool.do(ctx, func(ctx context.Context, s *session) error {
+	err = b.pool.do(ctx, c.priority, func(ctx context.Context, s *session) error {
 		r, err = b.run(ctx, s, c)
 		if err == nil && r.code() >= codeClosing {
 			err = resultError(r) // the registry closes the session
@@ -108,7 +108,7 @@ func (b *Backend) services(ctx context.Context) (services, error) {
 	if svc.objects != nil {
 		return svc, nil
 	}
-	err := b.pool.do(ctx, func(_ context.Context, s *session) error {
+	err := b.pool.do(ctx, normal, func(_ context.Context, s *session) error {
 		svc = s.services
 		return nil
 	})
@@ -173,7 +173,7 @@ func (b *Backend) tlsConfig() (*tls.Config, error) {
 	if b.cfg.CertFile != "" {
 		cert, err := tls.LoadX509KeyPair(b.cfg.CertFile, b.cfg.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("read the client certificate for %s: %w", b.cfg.Address, err)
+			return nil, fmt.Errorf("read the client certificate for %s: cert_file %s, key_file %s: %w", b.cfg.Address, b.cfg.CertFile, b.cfg.KeyFile, err)
 		}
 		b.mu.Lock()
 		b.expires = cert.Leaf.NotAfter
@@ -192,7 +192,7 @@ func (b *Backend) tlsConfig() (*tls.Config, error) {
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate in PEM", b.cfg.CAFile)
+		return nil, fmt.Errorf("ca_file %s has no certificate in PEM", b.cfg.CAFile)
 	}
 	return config, nil
 }

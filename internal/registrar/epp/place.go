@@ -158,7 +158,7 @@ func (b *Backend) afterRefusal(ctx context.Context, o registrar.Order, r respons
 		return nil
 	}
 	if o.Kind == registrar.OrderRegister && r.code() != codeExists {
-		if a, err := b.Available(ctx, o.Name); err == nil && !a.Available {
+		if a, err := b.available(ctx, o.Name, normal); err == nil && !a.Available {
 			return deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", o.Name, a.Reason)
 		}
 		if r.code() == codeNotFound {

@@ -38,7 +38,7 @@ func (c changeData) text() string {
 // NextMessage implements registrar.MessageQueue.
 func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, registrar.Message) error) (bool, error) {
 	var m registrar.Message
-	err := b.pool.do(ctx, func(ctx context.Context, s *session) error {
+	err := b.pool.do(ctx, normal, func(ctx context.Context, s *session) error {
 		trid := trid("")
 		frame, err := s.exchange(ctx, document(func(w *writer) {
 			w.element("command", func() {

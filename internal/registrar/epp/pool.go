@@ -16,14 +16,14 @@ type pool struct {
 	limits Limits
 
 	mu       sync.Mutex
-	idle     []*session    // the most recently used is the last
-	open     int           // sessions in use, idle or being opened
-	limit    int           // of open; lower than limits.Sessions after a refusal
-	raise    time.Time     // when limit is raised again
-	failures int           // consecutive failures to open a session
-	retry    time.Time     // no session is opened before
-	last     error         // of those failures
-	changed  chan struct{} // closed when a session comes back or ends
+	idle     []*session // the most recently used is the last
+	open     int        // sessions in use, idle or being opened
+	limit    int        // of open; lower than limits.Sessions after a refusal
+	raise    time.Time  // when limit is raised again
+	failures int        // consecutive failures to open a session
+	retry    time.Time  // no session is opened before
+	last     error      // of those failures
+	waiters  waiters    // of those who wait for a session
 	closed   bool
 	services services // of the last session
 }
@@ -38,80 +38,107 @@ const loginPause = 10 * time.Minute
 var errClosed = errors.New("the backend is closed")
 
 func newPool(limits Limits, dial func(ctx context.Context) (*session, error)) *pool {
-	return &pool{dial: dial, limits: limits, limit: limits.Sessions, changed: make(chan struct{})}
+	return &pool{dial: dial, limits: limits, limit: limits.Sessions}
 }
 
 // do runs f with a session, alone. If f fails, the session is closed.
-func (p *pool) do(ctx context.Context, f func(ctx context.Context, s *session) error) error {
-	s, err := p.acquire(ctx)
+func (p *pool) do(ctx context.Context, as priority, f func(ctx context.Context, s *session) error) error {
+	s, err := p.acquire(ctx, as)
 	if err != nil {
 		return err
 	}
 	call, cancel := context.WithTimeout(ctx, p.limits.Timeout)
 	defer cancel()
 	err = f(call, s)
-	p.release(s, err == nil)
+	p.release(s, as, err == nil)
 	return err
 }
 
 // acquire returns a session: an idle one, or a new one if there may be one more. It
 // waits for those in use, but not for a registry that cannot be reached.
-func (p *pool) acquire(ctx context.Context) (*session, error) {
+func (p *pool) acquire(ctx context.Context, as priority) (*session, error) {
+	w := &waiter{priority: as, wake: make(chan struct{}, 1)}
+	p.enqueue(w, false)
+	defer p.leave(w)
 	for {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s, wait, err := p.next(time.Now())
+		s, served, err := p.next(time.Now(), w)
 		switch {
 		case s != nil || err != nil:
 			return s, err
-		case wait == nil:
-			if s, err = p.connect(ctx); s != nil || err != nil {
+		case served:
+			if s, err = p.connect(ctx, as); s != nil || err != nil {
 				return s, err
 			}
+			p.enqueue(w, true)
 			continue // the registry refused one more: wait for one of the others
 		}
 		select {
-		case <-wait:
+		case <-w.wake:
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// next returns an idle session, or a channel to wait for, or neither: then a place
-// for a new session is taken.
-func (p *pool) next(now time.Time) (*session, <-chan struct{}, error) {
+func (p *pool) enqueue(w *waiter, first bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		return nil, nil, errClosed
-	}
-	for len(p.idle) > 0 {
-		s := p.idle[len(p.idle)-1]
-		p.idle = p.idle[:len(p.idle)-1]
-		if s.usable() {
-			return s, nil, nil
-		}
-		s.close() // the registry closed it
-		p.open--
-	}
+	p.waiters.add(w, first)
+}
+
+// leave removes a waiter that was served or has given up, and wakes the next one.
+func (p *pool) leave(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiters.remove(w)
+	p.notify()
+}
+
+// next returns an idle session, or that a place for a new one is taken, or neither:
+// then w has to wait.
+func (p *pool) next(now time.Time, w *waiter) (s *session, served bool, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if now.After(p.raise) {
 		p.limit = p.limits.Sessions
 	}
+	p.dropEnded()
 	switch {
+	case p.closed:
+		return nil, false, errClosed
 	case now.Before(p.retry) && p.open == 0:
-		return nil, nil, fmt.Errorf("no attempt to connect before %s: %w", p.retry.UTC().Format(time.RFC3339), p.last)
+		return nil, false, fmt.Errorf("no attempt to connect before %s: %w", p.retry.UTC().Format(time.RFC3339), p.last)
+	case p.waiters.next(p.limit) != w:
+		return nil, false, nil
+	case len(p.idle) > 0:
+		s = p.idle[len(p.idle)-1]
+		p.idle = p.idle[:len(p.idle)-1]
 	case p.open >= p.limit, now.Before(p.retry):
-		return nil, p.changed, nil
+		return nil, false, nil
+	default:
+		p.open++
 	}
-	p.open++
-	return nil, nil, nil
+	p.waiters.serve(w)
+	p.notify() // there may be a session for the next one, too
+	return s, true, nil
+}
+
+// dropEnded forgets the most recently used idle sessions that the registry has closed.
+// The caller holds mu.
+func (p *pool) dropEnded() {
+	for n := len(p.idle); n > 0 && !p.idle[n-1].usable(); n-- {
+		p.idle[n-1].close()
+		p.idle = p.idle[:n-1]
+		p.open--
+	}
 }
 
 // connect opens a session. It returns neither a session nor an error when the
 // registry allows no more than there are.
-func (p *pool) connect(ctx context.Context) (*session, error) {
+func (p *pool) connect(ctx context.Context, as priority) (*session, error) {
 	s, err := p.dial(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,6 +151,7 @@ func (p *pool) connect(ctx context.Context) (*session, error) {
 		return s, nil
 	}
 	p.open--
+	p.waiters.end(as)
 	p.notify()
 	if limitReached(err) && p.open > 0 {
 		p.limit, p.raise = p.open, time.Now().Add(sessionLimitTime)
@@ -152,10 +180,11 @@ func (p *pool) backoff() time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// release takes a session back, or closes it.
-func (p *pool) release(s *session, good bool) {
+// release takes a session back from a caller, or closes it.
+func (p *pool) release(s *session, as priority, good bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.waiters.end(as)
 	if good && !p.closed && s.usable() {
 		s.used = time.Now()
 		p.idle = append(p.idle, s)
@@ -166,10 +195,16 @@ func (p *pool) release(s *session, good bool) {
 	p.notify()
 }
 
-// notify wakes those who wait for a session. The caller holds mu.
+// notify wakes the next of those who wait for a session. The caller holds mu.
 func (p *pool) notify() {
-	close(p.changed)
-	p.changed = make(chan struct{})
+	w := p.waiters.next(p.limit)
+	if w == nil {
+		return
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default: // it is awake, and will look again
+	}
 }
 
 // maintain sends a hello on sessions that were idle for long, and closes those that
@@ -205,13 +240,13 @@ func (p *pool) keepAlive(ctx context.Context) {
 		if s.usable() && s.hello(call) == nil {
 			rest = append(rest, s)
 		} else {
-			p.release(s, false)
+			p.release(s, normal, false)
 		}
 		cancel()
 	}
 	for _, s := range end {
 		s.logout()
-		p.release(s, false)
+		p.release(s, normal, false)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/epp"
 	"deed.example/deed/internal/registrar/epp/epptest"
 )
@@ -248,5 +249,47 @@ func TestCertificateExpires(t *testing.T) {
 	}
 	if w := e.Warnings(); len(w) > 0 {
 		t.Errorf("got %q with a new certificate", w)
+	}
+}
+
+// However many lookups wait for a registry that does not answer them, one session is left
+// for orders and what belongs to them.
+func TestLookupsLeaveASession(t *testing.T) {
+	e := open(t, func(_ *epptest.Config, c *eppConfig) {
+		c.Sessions, c.Timeout = 3, time.Hour
+		c.Profile.Without = []string{"urn:ietf:params:xml:ns:epp:fee-1.0"} // an order asks for the price with a check
+	})
+	order := registrar.Order{Kind: registrar.OrderRegister, Reference: "order-1", Name: name, Years: 1, Nameservers: []string{"ns1.deed.example", "ns2.deed.example"}}
+	e.server.Break(epptest.Fault{Kind: epptest.Slow, Times: 1000, Only: []string{"check"}})
+	lookups, cancel := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for i := range 30 {
+		all.Go(func() { _, _ = e.Available(lookups, deed.Name(fmt.Sprintf("free-%d.com", i))) }) // it is held until it leaves
+	}
+	eventually(t, "lookups are held", func() bool {
+		kinds, _ := e.server.Commands()
+		held := 0
+		for _, kind := range kinds {
+			if kind == "check" {
+				held++
+			}
+		}
+		return held >= 2
+	})
+	ctx, giveUp := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer giveUp()
+	for range 3 {
+		if err := e.Place(ctx, order); err != nil {
+			t.Fatal(err)
+		}
+		if o, err := e.Order(ctx, order); err != nil || o.State != registrar.OrderDone {
+			t.Fatalf("got %+v, %v", o, err)
+		}
+	}
+	cancel()
+	all.Wait()
+	e.server.Break(epptest.Fault{})
+	if failed := e.checks(t, 10); failed > 0 {
+		t.Errorf("%d lookups failed after that", failed)
 	}
 }

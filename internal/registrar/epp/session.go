@@ -149,6 +149,7 @@ func (s *session) logout() {
 
 // A command is an EPP command before it is sent.
 type command struct {
+	priority  priority
 	reference string // of the registrar.Order that it is for; may be empty
 	body      func(w *writer, svc services)
 	ext       func(w *writer, svc services) // nil for none; may write nothing

@@ -11,6 +11,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/registry"
 )
 
@@ -25,7 +26,7 @@ func (r *Registry) Holding(ctx context.Context, name deed.Name) (lifecycle.Holdi
 		return lifecycle.Holding{}, fmt.Errorf("look up %s: %w", name, err)
 	}
 	if !e.HeldBy(account, now) {
-		return lifecycle.Holding{}, notInAccount(name)
+		return lifecycle.Holding{}, absent(e, name, now)
 	}
 	return e.Holding(now), nil
 }
@@ -121,6 +122,15 @@ func (r *Registry) change(ctx context.Context, name deed.Name, f func(registry.E
 		return fmt.Errorf("change %s: %w", name, err)
 	}
 	return nil
+}
+
+// absent returns the error of a name that is not in the account, and says so if it was
+// transferred to another one.
+func absent(e registry.Entry, name deed.Name, now time.Time) error {
+	if !e.HeldAt(now) || e.Moved.IsZero() {
+		return notInAccount(name)
+	}
+	return &deed.Error{Code: deed.CodeNotFound, Message: fmt.Sprintf("%s was transferred to another account", name), Err: registrar.ErrElsewhere}
 }
 
 func notInAccount(name deed.Name) error {

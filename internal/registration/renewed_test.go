@@ -1,0 +1,88 @@
+package registration_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
+)
+
+func (e *env) quoteRenewal() (order.Quote, error) {
+	q, _, err := e.Quote(e.t.Context(), order.Request{Purchase: order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}})
+	return q, err
+}
+
+// While a renewal has been executed at the registry and is not recorded here yet, others
+// are told to try again soon, and nobody has to investigate.
+func TestQuoteDuringARenewal(t *testing.T) {
+	e := newEnv(t)
+	if _, _, err := e.register("first.com", "1"); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	e.Step = func(name string) {
+		if name != "job: ordered" {
+			return
+		}
+		asked++
+		_, err := e.quoteRenewal()
+		refused, ok := errors.AsType[*deed.Error](err)
+		if !ok || refused.Code != deed.CodeUnavailable || !strings.Contains(refused.Message, "in progress") || refused.Retry <= 0 || refused.Retry >= time.Minute {
+			t.Errorf("got %v", err)
+		}
+	}
+	_, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}, &wallet{e: e, nonce: "2"})
+	if err != nil || asked != 1 || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
+		t.Errorf("got %s, %v, asked %d times", r.Expires, err, asked)
+	}
+}
+
+// renewing is a registry at which a name is renewed just before it is looked up.
+type renewing struct {
+	registrar.Manager
+	renew func()
+}
+
+func (r *renewing) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding, error) {
+	if renew := r.renew; renew != nil {
+		r.renew = nil
+		renew()
+	}
+	return r.Manager.Holding(ctx, name)
+}
+
+// A renewal that is completed while another is quoted does not refuse the other: it is
+// quoted again, from the new expiry.
+func TestQuoteWhileARenewalCompletes(t *testing.T) {
+	e := newEnv(t)
+	if _, _, err := e.register("first.com", "1"); err != nil {
+		t.Fatal(err)
+	}
+	registry := &renewing{Manager: e.registry}
+	e.Manager = registry
+	renew := func() {
+		_, _, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}, &wallet{e: e, nonce: "2"})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	registry.renew = renew
+	if q, err := e.quoteRenewal(); err != nil || q.Years != 1 {
+		t.Errorf("got %+v, %v", q, err)
+	}
+	registry.renew = func() {
+		_, _, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 8}, &wallet{e: e, nonce: "3"})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := e.quoteRenewal(); deed.CodeOf(err) != deed.CodeValidation {
+		t.Errorf("beyond ten years: got %v", err)
+	}
+}
