@@ -263,7 +263,9 @@ func TestRefusedWithdrawalAtTheEndOfAMove(t *testing.T) {
 	if m, err := s.moves.Move(t.Context(), signedName); err != nil || m.Refused.IsZero() {
 		t.Errorf("got %+v, %v", m, err)
 	}
-	events, err := s.names.Events(t.Context(), signedOrder)
+	r, err := s.names.Registration(t.Context(), signedName)
+	s.must(err)
+	events, err := s.names.Events(t.Context(), r)
 	s.must(err)
 	if !slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventMoveRefused }) {
 		t.Errorf("got %+v", events)
@@ -277,7 +279,9 @@ func TestRefusedWithdrawalIsNoEvent(t *testing.T) {
 	newLife(s.delegations)
 	s.life.entry.Expires = s.now.AddDate(0, 0, -graceDays-1)
 	s.failed(s.to("a", ""))
-	events, err := s.names.Events(t.Context(), signedOrder)
+	r, err := s.names.Registration(t.Context(), signedName)
+	s.must(err)
+	events, err := s.names.Events(t.Context(), r)
 	s.must(err)
 	for _, e := range events {
 		if e.Type == lifecycle.EventDSWithdrawn {

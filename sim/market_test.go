@@ -24,8 +24,8 @@ func (s nameStore) Taken(ctx context.Context, names []deed.Name, buyer deed.Wall
 	return call(s.p, "Taken", func() ([]deed.Name, error) { return s.s.Taken(ctx, names, buyer) })
 }
 
-func (s nameStore) Events(ctx context.Context, reference string) ([]lifecycle.Event, error) {
-	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, reference) })
+func (s nameStore) Events(ctx context.Context, is lifecycle.Registration) ([]lifecycle.Event, error) {
+	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, is) })
 }
 
 func (s nameStore) CountActions(ctx context.Context, reference string) (int, error) {

@@ -201,7 +201,7 @@ func (w *world) checkTold() error {
 		renewed[o.Name] = append(renewed[o.Name], o.Expires)
 	}
 	for _, name := range slices.Concat(w.names, w.away) {
-		events, err := (sqldb.Registrations{DB: w.db}).Events(context.Background(), w.registry.entries[name].Reference)
+		events, err := (sqldb.Registrations{DB: w.db}).Events(context.Background(), lifecycle.Registration{Name: name, Reference: w.registry.entries[name].Reference})
 		if err != nil {
 			return err
 		}
