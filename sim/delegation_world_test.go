@@ -213,7 +213,9 @@ func (d *delegations) open() (err error) {
 		Names: d.names, Manager: d, Prices: prices{}, Nameservers: home, Now: now, RegistryNow: now, Moves: d.moves,
 		ParentTTL: registration.ParentTTL{DS: parentDSTTL + time.Hour, NS: parentNSTTL + time.Hour},
 	}
-	life := &registration.Lifecycle{Names: d.names, Manager: d, Servers: home, Grace: prices{}.GraceDays, Now: now, Log: slog.New(slog.DiscardHandler), DS: d.dsOf}
+	life := &registration.Lifecycle{
+		Names: d.names, Manager: d, Servers: home, Grace: prices{}.GraceDays, Now: now, Log: slog.New(slog.DiscardHandler), Arrived: d.service.Arrived, DS: d.dsOf,
+	}
 	ds := &zone.DSUpdater{
 		Names: d.zones, Manager: d, Servers: home, Now: now,
 		DS: func(ctx context.Context, name deed.Name) ([]dnssec.DS, error) {

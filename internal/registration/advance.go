@@ -94,11 +94,9 @@ func (s *Service) quietWindow(j order.Job) time.Duration {
 // our name servers waits, from before the registration is stored: they may be its servers since
 // a moment ago, and resolvers may still ask others, which do not have its key.
 func (s *Service) complete(ctx context.Context, j order.Job, r lifecycle.Registration) error {
-	if p := j.Purchase; p.Kind == order.PurchaseTransfer && s.Moves != nil && len(p.Nameservers) == 0 && len(r.DS) == 0 && lifecycle.SameServers(r.Nameservers, s.Nameservers) {
-		m := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, s.ParentTTL.NS)
-		m.Step = lifecycle.MoveSettling
-		if err := s.Moves.PutMove(ctx, m, &m, ""); err != nil { // unless there is one already
-			return fmt.Errorf("store that %s settles: %w", r.Name, err)
+	if p := j.Purchase; p.Kind == order.PurchaseTransfer && len(p.Nameservers) == 0 && len(r.DS) == 0 && lifecycle.SameServers(r.Nameservers, s.Nameservers) {
+		if err := s.Arrived(ctx, r); err != nil {
+			return err
 		}
 	}
 	return s.Store.CompleteJob(ctx, j, r)

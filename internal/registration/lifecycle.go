@@ -56,6 +56,10 @@ type Lifecycle struct {
 	// for. It is optional.
 	Delete func(ctx context.Context, name deed.Name) error
 
+	// Arrived is called, before that is stored, for a name without a DS that the registry has
+	// delegated to us, and that was served elsewhere. It is optional.
+	Arrived func(ctx context.Context, is lifecycle.Registration) error
+
 	// DS returns the DS of the keys that we sign the name with, or CodeNotFound. It is
 	// optional.
 	DS func(ctx context.Context, name deed.Name) (current, old []dnssec.DS, err error)
@@ -136,6 +140,9 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if lifecycle.AnyServer(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, was.Nameservers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
 		is.OurServersUntil = now
 	}
+	if err := l.arrived(ctx, was, is); err != nil {
+		return err
+	}
 	state := is.StateAt(now, grace)
 	is.Status = state.Status.Held(h.EPPStatus)
 	next := nextCheck(state.Next, now)
@@ -154,6 +161,15 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	events = append(events, statusEvents(was, is, now)...)
 	_, err = l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
 	return err
+}
+
+// arrived calls Arrived if the registry has delegated the name to us since the last comparison.
+func (l *Lifecycle) arrived(ctx context.Context, was, is lifecycle.Registration) error {
+	ours := lifecycle.SameServers(is.Nameservers, l.Servers) && !lifecycle.SameServers(was.Nameservers, l.Servers)
+	if !ours || len(was.Nameservers) == 0 || len(is.DS) > 0 || l.Arrived == nil {
+		return nil
+	}
+	return l.Arrived(ctx, is)
 }
 
 func (l *Lifecycle) observe(backend string, differs bool) {

@@ -254,3 +254,18 @@ func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delega
 	m.Step = lifecycle.MoveSettling
 	return s.Moves.PutMove(ctx, m, &of, lifecycle.EventDelegated)
 }
+
+// Arrived has a name wait for its DS that has become served by us in another way than by a
+// move: resolvers may still ask its earlier servers, which do not have its key. A move that it
+// has goes on.
+func (s *Service) Arrived(ctx context.Context, r lifecycle.Registration) error {
+	if s.Moves == nil {
+		return nil
+	}
+	m := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, s.ParentTTL.NS)
+	m.Step = lifecycle.MoveSettling
+	if err := s.Moves.PutMove(ctx, m, &m, ""); err != nil { // unless it has one
+		return fmt.Errorf("store that %s settles: %w", r.Name, err)
+	}
+	return nil
+}
