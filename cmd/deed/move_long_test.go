@@ -322,10 +322,13 @@ func TestMoveNeverMakesANameBogus(t *testing.T) {
 	if _, err := m.c.SetDS(t.Context(), "moving.com"); err != nil {
 		t.Errorf("no DS: %v", err)
 	}
-	m.back(t)
-	if d, err := m.c.Domain(t.Context(), "moving.com"); err != nil || d.Delegation == nil || d.Delegation.State != "settling" {
-		t.Fatalf("back: got %+v, %v, want it to settle", d, err)
+	if d, err := m.c.SetNameservers(t.Context(), "moving.com"); err != nil || d.Delegation == nil || d.Delegation.State != "withdrawing" {
+		t.Fatalf("back: got %+v, %v, want it to wait for the DS that was just removed", d, err)
 	}
+	waitFor(t, func() bool {
+		d, err := m.c.Domain(t.Context(), "moving.com")
+		return err == nil && d.Delegation != nil && d.Delegation.State == "settling"
+	})
 	waitFor(t, func() bool { return m.inParent(t) })
 	backSeen.unchecked.Store(false)
 	backSeen.is(t, "192.0.2.1+ad")
