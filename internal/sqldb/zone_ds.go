@@ -76,3 +76,11 @@ func (s Zones) setDS(ctx context.Context, name deed.Name, ds []dnssec.DS, condit
 	})
 	return stored, err
 }
+
+// SeeDS implements zone.Delegations.
+func (s Zones) SeeDS(ctx context.Context, name deed.Name) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE registrations SET ds_seen_at = $1 WHERE domain = $2 AND ds_seen_at < $1`, s.signatureTime().Unix(), name)
+		return err
+	})
+}

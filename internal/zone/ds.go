@@ -33,6 +33,10 @@ type Delegations interface {
 	// ReplaceDS stores the DS records in place of others. It stores nothing when the name has
 	// none of those any more, or its name servers are about to change.
 	ReplaceDS(ctx context.Context, name deed.Name, others, ds []dnssec.DS) (stored bool, err error)
+
+	// SeeDS stores that the registry has had a DS until now that is not stored, so that a change
+	// of the name servers waits until no cache has it.
+	SeeDS(ctx context.Context, name deed.Name) error
 }
 
 // A DSWait says since when the DS of a zone has waited for name servers, and when they
@@ -142,7 +146,7 @@ func (c *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) e
 	defer cancel()
 	stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds)
 	if err == nil && !stored {
-		err = removeDS(ctx, c.Manager, name, ds)
+		err = removeDS(ctx, c.Manager, c.Names, name, ds)
 	}
 	return err
 }
@@ -150,13 +154,15 @@ func (c *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) e
 // removeDS removes a DS of ours that was set while the owner of the name changed its name
 // servers: the owner's change did not know of it. What the owner has set since stays. If
 // it fails, registration.Lifecycle removes the DS when it compares the name.
-func removeDS(ctx context.Context, m registrar.Manager, name deed.Name, ours []dnssec.DS) error {
+func removeDS(ctx context.Context, m registrar.Manager, names Delegations, name deed.Name, ours []dnssec.DS) error {
 	h, err := m.Holding(ctx, name)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return nil // the name has ended
 	}
 	if err == nil && dnssec.AnyDS(h.DS, ours) {
-		err = m.SetDS(ctx, name, dnssec.WithoutDS(h.DS, ours))
+		if err = names.SeeDS(ctx, name); err == nil {
+			err = m.SetDS(ctx, name, dnssec.WithoutDS(h.DS, ours))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("remove the DS of %s, whose name servers were changed meanwhile: %w", name, err)

@@ -166,7 +166,7 @@ func (k *KeyRoller) store(ctx context.Context, name deed.Name, others, ours, ds 
 	defer cancel()
 	stored, err := k.Delegation.ReplaceDS(ctx, name, others, ds)
 	if err == nil && !stored {
-		err = removeDS(ctx, k.Manager, name, ours)
+		err = removeDS(ctx, k.Manager, k.Delegation, name, ours)
 	}
 	return err
 }
