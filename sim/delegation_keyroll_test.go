@@ -58,14 +58,3 @@ func TestKeyRollWaitsForADSOfTheOldKey(t *testing.T) {
 		})
 	}
 }
-
-// A key roll during a move, whose DS the registry has not removed yet, sets another DS and
-// removes it again: the servers change when no cache has that one either.
-func TestKeyRollDuringAMoveWithItsDS(t *testing.T) {
-	s := openScripted(t)
-	s.failed(s.to("a", "SetDS", fate{notDone: true}))
-	s.replaceKey()
-	s.wait(26 * time.Hour)
-	s.wait(60 * time.Hour)
-	s.is("moved", "a", 0)
-}

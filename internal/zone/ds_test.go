@@ -3,6 +3,7 @@ package zone_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -80,5 +81,58 @@ func TestRefusedDS(t *testing.T) {
 				t.Errorf("got %v at last, want %v", last, c.after)
 			}
 		})
+	}
+}
+
+// A movedStore is that of a name whose owner changes its name servers while its DS is set.
+type movedStore struct {
+	waitStore
+	stored bool
+	calls  *[]string
+}
+
+func (m *movedStore) StoreDS(context.Context, deed.Name, []string, []dnssec.DS) (bool, error) {
+	m.stored = !m.stored // the first time only
+	return m.stored, nil
+}
+
+func (m *movedStore) SeeDS(context.Context, deed.Name) error {
+	*m.calls = append(*m.calls, "seen")
+	return nil
+}
+
+// A recordingManager has the DS that was set last.
+type recordingManager struct {
+	registrar.Manager
+	ds    []dnssec.DS
+	calls *[]string
+}
+
+func (r *recordingManager) Holding(context.Context, deed.Name) (lifecycle.Holding, error) {
+	return lifecycle.Holding{Nameservers: []string{"ns1.deed.example"}, DS: r.ds}, nil
+}
+
+func (r *recordingManager) SetDS(_ context.Context, _ deed.Name, ds []dnssec.DS) error {
+	r.ds = ds
+	*r.calls = append(*r.calls, fmt.Sprintf("%d set", len(ds)))
+	return nil
+}
+
+// Before a DS is removed that was set while the owner changed the name servers, it is stored
+// that it was there: their change waits until no cache has it.
+func TestRemovedDSWasSeen(t *testing.T) {
+	var calls []string
+	u := &zone.DSUpdater{
+		Names: &movedStore{calls: &calls}, Manager: &recordingManager{calls: &calls}, Servers: []string{"ns1.deed.example"}, Now: time.Now,
+		DS: func(context.Context, deed.Name) ([]dnssec.DS, error) {
+			return []dnssec.DS{{KeyTag: 1, Algorithm: 13, DigestType: 2, Digest: "ab"}}, nil
+		},
+		Ready: func(context.Context, deed.Name, time.Duration) (bool, error) { return true, nil },
+	}
+	if err := u.Advance(t.Context(), "moved.com"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(calls), "[1 set seen 0 set]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
