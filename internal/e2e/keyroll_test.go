@@ -89,6 +89,21 @@ func publishDS(t *testing.T, s *env, name deed.Name, ds []dnssec.DS) {
 	}
 }
 
+// What was seen at the registry is stored by its clock.
+func TestSeenDSIsStored(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		s.bought(t, "first.com")
+		now := s.api.Registrations.RegistryNow().Truncate(time.Second)
+		if err := s.api.Zones.Store.(sqldb.Zones).SeeDS(t.Context(), "first.com"); err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.api.Registrations.Names.Registration(t.Context(), "first.com")
+		if err != nil || r.DSSeen.Before(now) || r.DSSeen.After(now.Add(time.Hour)) {
+			t.Errorf("got %v, %v, want %v", r.DSSeen, err, now)
+		}
+	})
+}
+
 func (r *roller) parent() []dnssec.DS {
 	h, err := r.registry.Holding(r.t.Context(), "first.com")
 	if err != nil {
