@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	signIns   = 3000 // of one sample
-	ofAWallet = 300
+	signIns       = 3000 // of one sample
+	walletSignIns = 300  // of each wallet, which is fewer than the sessions it may have
 )
 
 // signInRows compares a sign-in with the minimum work that it needs, and an
@@ -127,7 +127,7 @@ func signedRequests(s *signin.Service) (requests []string, err error) {
 	requests = make([]string, signIns)
 	var key *ecdsa.PrivateKey
 	for i := range requests {
-		if i%ofAWallet == 0 {
+		if i%walletSignIns == 0 {
 			if key, err = crypto.GenerateKey(); err != nil {
 				return nil, err
 			}

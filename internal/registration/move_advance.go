@@ -11,9 +11,8 @@ import (
 )
 
 // AdvanceMove takes the next step of a move whose step has ended, or cancels that of a former
-// owner. It is idempotent. Meanwhile
-// and after an error the move is not due, so that no other node takes the same step, and it
-// does not delay others.
+// owner. It is idempotent. Meanwhile and after an error the move is not due, so that no other
+// node takes the same step, and it does not delay others.
 func (s *Service) AdvanceMove(ctx context.Context, id string) error {
 	m, err := s.Moves.Move(ctx, deed.Name(id))
 	if deed.CodeOf(err) == deed.CodeNotFound {
