@@ -253,6 +253,21 @@ func TestRefusedReturnIsCanceled(t *testing.T) {
 	})
 }
 
+// If the registry refuses other servers that the owner forces on a name whose move waits, the
+// move goes on.
+func TestRefusedForceKeepsTheMove(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		m := openMover(t, s)
+		m.delegate(away)
+		s.api.Registrations.Manager = &refusingManager{Manager: s.registry}
+		m.put("nameservers", `{"nameservers":["ns3.example.net","ns4.example.net"],"force":true}`).expect(t, 400, deed.CodeValidation)
+		m.is("refused", m.domain(t, "first.com"), "ns1.deed.example", "withdrawing", 0)
+		s.api.Registrations.Manager = s.registry
+		m.is("moved", m.due(25*time.Hour), "ns1.example.net", "", 0)
+		s.audit(t)
+	})
+}
+
 // The owner chooses others than those that the registry refuses.
 func TestRefusedMoveIsChanged(t *testing.T) {
 	eachEnv(t, func(t *testing.T, s *env) {

@@ -90,12 +90,7 @@ func (s *Service) delegate(ctx context.Context, who deed.Wallet, name deed.Name,
 		return err
 	}
 	if d.Force || s.Moves == nil {
-		if pending != nil {
-			if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
-				return err
-			}
-		}
-		return s.changeServers(ctx, r, d)
+		return s.force(ctx, r, d, pending)
 	}
 	if pending != nil {
 		return s.replaceMove(ctx, r, d, *pending)

@@ -19,6 +19,22 @@ func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegati
 	return s.beginMove(ctx, r, d, nil)
 }
 
+// force changes the name servers at once, in place of a move if there is one. If the registry
+// refuses them, that move goes on.
+func (s *Service) force(ctx context.Context, r lifecycle.Registration, d Delegation, pending *lifecycle.Move) error {
+	if pending == nil {
+		return s.changeServers(ctx, r, d)
+	}
+	if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
+		return err
+	}
+	err := s.changeServers(ctx, r, d)
+	if refused(err) {
+		return errors.Join(err, s.Moves.PutMove(ctx, *pending, pending, "")) // unless it has another one
+	}
+	return err
+}
+
 // replaceMove changes the name servers of a name that has a move.
 func (s *Service) replaceMove(ctx context.Context, r lifecycle.Registration, d Delegation, pending lifecycle.Move) error {
 	waits := pending.Step == lifecycle.MoveWithdrawing
