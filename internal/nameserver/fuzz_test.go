@@ -31,6 +31,11 @@ func FuzzQuery(f *testing.F) {
 			f.Add(m)
 		}
 	}
+	signed, err := new(dns.Msg).SetQuestion("hotel.test.", typeA).SetEdns0(4096, true).SetTsig("key.hotel.test.", dns.HmacSHA256, 300, 1).Pack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(signed)
 	w := newWorker(math.MaxUint16)
 	f.Fuzz(func(t *testing.T, msg []byte) {
 		rcode, ok := w.q.read(msg)

@@ -90,6 +90,11 @@ func compareAnswers(t *testing.T, c peerTest) (kinds map[string]int) {
 			}
 		}
 	}
+	signed := signedQuery(t, query(c.zones[0].Origin, dns.TypeSOA), "some-key.")
+	ours, theirs := responseTo(t, "udp", server.Addr().String(), signed), responseTo(t, "udp", p.Addr.String(), signed)
+	if sig := theirs.IsTsig(); sig == nil || ours.IsTsig() == nil || ours.Rcode != theirs.Rcode || ours.IsTsig().Error != sig.Error || ours.IsTsig().MACSize != sig.MACSize {
+		t.Errorf("an unknown key: ours:\n%v\n%s:\n%v", ours, c.name, theirs)
+	}
 	t.Logf("%s: %d questions about %d types in %d zones: %d agree, %d differ as the standards permit, %d differ; %v",
 		c.name, c.questions, len(types), len(c.zones), agreed, permitted, different, kinds)
 	return kinds

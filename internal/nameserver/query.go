@@ -10,6 +10,7 @@ const (
 	rcodeNoImpl  = 4
 	rcodeRefused = 5
 	rcodeYXName  = 6 // a name that a DNAME leads to is too long (RFC 6672, 2.2)
+	rcodeNotAuth = 9 // the key of a TSIG is unknown (RFC 8945, 5.2.1)
 	rcodeBadVers = 16
 )
 
@@ -34,6 +35,8 @@ type query struct {
 	dnssec  bool // the DO bit (RFC 3225)
 	version uint8
 	size    int // the client's limit over UDP
+	signed  bool
+	tsig    keySignature // if signed
 
 	// Options of EDNS. The cookie is a part of the message.
 	cookie          []byte
@@ -50,12 +53,14 @@ func (q *query) read(msg []byte) (rcode int, ok bool) {
 	q.opcode = msg[2] >> 3 & 0xf
 	q.rd = msg[2]&1 != 0
 	q.end, q.edns, q.dnssec, q.version, q.size = 0, false, false, 0, minUDP
-	q.cookie, q.nsid, q.keepalive = nil, false, false
+	q.cookie, q.nsid, q.keepalive, q.signed = nil, false, false, false
 	ok = q.readSections(msg)
 	// One question and no answer (RFC 9619). An IXFR has a SOA in its authority
 	// section, but it is refused whatever it contains.
 	answers := binary.BigEndian.Uint16(msg[6:])
 	switch {
+	case ok && q.signed && q.version == 0:
+		return rcodeNotAuth, true
 	case q.opcode != 0:
 		return rcodeNoImpl, true
 	case !ok:
@@ -133,13 +138,19 @@ func (q *query) readQuestion(msg []byte) bool {
 }
 
 // readAdditional parses one record after the question. Only OPT matters, which may
-// occur once (RFC 6891, 6.1.1).
+// occur once (RFC 6891, 6.1.1), and a TSIG, which is the last record (RFC 8945, 5.1).
 func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	next, ok = skipRR(msg, at)
-	if !ok || at+11 > len(msg) || msg[at] != 0 || binary.BigEndian.Uint16(msg[at+1:]) != typeOPT {
-		return next, ok
+	if !ok || q.signed {
+		return next, false
 	}
-	if q.edns {
+	fields, _, _ := skipName(msg, at)
+	switch typ := binary.BigEndian.Uint16(msg[fields:]); {
+	case typ == typeTSIG:
+		return next, q.readTSIG(msg, at, next)
+	case typ != typeOPT || msg[at] != 0:
+		return next, true
+	case q.edns:
 		return next, false
 	}
 	q.edns = true
@@ -149,22 +160,31 @@ func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	return next, q.readOptions(msg[at+11 : next])
 }
 
-// skipRR returns the end of the record that starts at at. A name ends at its first
-// pointer; pointers are not followed, so a loop of pointers does no harm.
+// skipRR returns the end of the record that starts at at.
 func skipRR(msg []byte, at int) (next int, ok bool) {
-	for at < len(msg) && msg[at] != 0 {
-		if msg[at] >= pointer {
-			at++
-			break
-		}
-		if msg[at] > 63 {
-			return 0, false
-		}
-		at += 1 + int(msg[at])
-	}
-	if at+11 > len(msg) {
+	at, _, ok = skipName(msg, at)
+	if !ok || at+10 > len(msg) {
 		return 0, false
 	}
-	next = at + 11 + int(binary.BigEndian.Uint16(msg[at+9:]))
+	next = at + 10 + int(binary.BigEndian.Uint16(msg[at+8:]))
 	return next, next <= len(msg)
+}
+
+// skipName returns the end of the name that starts at at. A name ends at its first
+// pointer, which leads to to, or -1 without one; pointers are not followed, so a loop of
+// pointers does no harm.
+func skipName(msg []byte, at int) (next, to int, ok bool) {
+	for at < len(msg) && msg[at] != 0 {
+		switch {
+		case msg[at] > 63 && msg[at] < pointer:
+			return 0, 0, false
+		case msg[at] < pointer:
+			at += 1 + int(msg[at])
+		case at+2 > len(msg):
+			return 0, 0, false
+		default:
+			return at + 2, int(binary.BigEndian.Uint16(msg[at:])) % maxPointer, true
+		}
+	}
+	return at + 1, -1, at < len(msg)
 }

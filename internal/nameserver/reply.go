@@ -131,6 +131,8 @@ func (r *reply) soa(z *zone, signed bool) {
 // finish writes the header and returns the message. A truncated response has no
 // records, since the client retries over TCP (RFC 2181, 9).
 func (r *reply) finish(q *query, rcode int) []byte {
+	refused := rcode == rcodeNotAuth
+	r.full = r.full || refused && r.n+q.tsig.refusalSize() > r.limit
 	if r.full {
 		r.n, r.counts = max(headerSize, q.end), [3]uint16{}
 	}
@@ -143,6 +145,9 @@ func (r *reply) finish(q *query, rcode int) []byte {
 		r.n += copy(r.buf[r.n:], []byte{0, 0, typeOPT, maxUDPSize >> 8, maxUDPSize & 0xff, byte(rcode >> 4), 0, bit(q.dnssec) << 7, 0, 0, byte(len(r.options))})
 		r.n += copy(r.buf[r.n:], r.options)
 		r.counts[additional]++
+	}
+	if refused && !r.full {
+		r.refuseKey(&q.tsig)
 	}
 	for i, n := range r.counts {
 		binary.BigEndian.PutUint16(h[6+2*i:], n)

@@ -20,10 +20,12 @@ const (
 	typeRRSIG  = 46
 	typeNSEC   = 47
 	typeNSEC3  = 50
+	typeTSIG   = 250
 	typeIXFR   = 251
 	typeAXFR   = 252
 	typeANY    = 255
 	classIN    = 1
+	classAny   = 255
 	pointer    = 0xc0 // the first byte of a compression pointer (RFC 1035, 4.1.4)
 	headerSize = 12   // of a message: the query name starts here
 	rrHeader   = 12   // of a packed record: owner as a pointer, type, class, TTL, length
