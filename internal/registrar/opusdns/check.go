@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
@@ -91,7 +90,7 @@ func (c checked) availability() registrar.Availability {
 	case !c.available:
 		a.Reason = "taken"
 	}
-	if c.premium != nil {
+	if c.premium != nil && c.premium.create > 0 && c.premium.renew > 0 {
 		a.Premium, a.Wholesale, a.Renewal = true, c.premium.create, c.premium.renew
 	}
 	return a
@@ -111,7 +110,7 @@ func (b *Backend) check(ctx context.Context, name deed.Name) (checked, error) {
 	if r.Error != nil && r.Error.Type == "validation_error" {
 		return checked{}, deed.Errorf(deed.CodeTLDNotSupported, "the registrar does not sell %s", name)
 	}
-	found, c, err := b.readCheck(r)
+	found, c, err := readCheck(r)
 	if err == nil && found != name {
 		err = fmt.Errorf("the reply is about %s", deed.Quoted(string(found)))
 	}
@@ -133,7 +132,7 @@ func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Nam
 	}
 	all := map[deed.Name]checked{}
 	for _, r := range reply {
-		name, c, err := b.readCheck(r)
+		name, c, err := readCheck(r)
 		if err != nil || !asked[name] {
 			continue // this one is unknown, the others are not
 		}
@@ -158,8 +157,8 @@ func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]checkReply
 	return reply.Results, nil
 }
 
-// readCheck reads one result, and remembers the prices of a premium name.
-func (b *Backend) readCheck(r checkReply) (deed.Name, checked, error) {
+// readCheck reads one result.
+func readCheck(r checkReply) (deed.Name, checked, error) {
 	name, err := deed.ParseName(r.Domain)
 	switch {
 	case err != nil:
@@ -180,22 +179,16 @@ func (b *Backend) readCheck(r checkReply) (deed.Name, checked, error) {
 	if err != nil && c.available {
 		return name, checked{}, fmt.Errorf("the price of the premium name %s: %w", name, err)
 	}
-	if err == nil {
-		c.premium = &p
-		b.rememberPremium(name, p)
-	}
+	c.premium = &p // of one that is taken, as far as they are known
 	return name, c, nil
 }
 
 // A premium has the prices of a premium name; 0 for those that the vendor does not
 // tell.
-type premium struct {
-	create, renew, transfer, restore deed.USDC
-	at                               time.Time
-}
+type premium struct{ create, renew, transfer, restore deed.USDC }
 
-// parsePremium reads the prices of a premium name. Those of its registration and
-// renewal are needed.
+// parsePremium reads the prices of a premium name. It fails, and returns what it has read,
+// without those of its registration and renewal, which one that is free needs.
 func parsePremium(r checkReply) (p premium, err error) {
 	if r.Pricing == nil {
 		return p, fmt.Errorf("it has none")
@@ -219,30 +212,4 @@ func parsePremium(r checkReply) (p premium, err error) {
 		return p, fmt.Errorf("the prices of the registration and of the renewal are needed")
 	}
 	return p, nil
-}
-
-// Limits of the memory of premium prices.
-const (
-	premiumAge  = 30 * time.Minute
-	maxPremiums = 10_000
-)
-
-// rememberPremium remembers the prices that a buyer was told. They are confirmed
-// with the order, and the vendor refuses it if they have changed meanwhile.
-func (b *Backend) rememberPremium(name deed.Name, p premium) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.premiums) >= maxPremiums {
-		clear(b.premiums)
-	}
-	p.at = time.Now()
-	b.premiums[name] = p
-}
-
-// quotedPremium returns the prices of a premium name that a buyer was told lately.
-func (b *Backend) quotedPremium(name deed.Name) (premium, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, ok := b.premiums[name]
-	return p, ok && time.Since(p.at) < premiumAge
 }

@@ -62,7 +62,7 @@ func noPrice(o registrar.Order) error {
 // total returns the price of an order for a premium name; 0 if it is not known.
 func (p premium) total(o registrar.Order) deed.USDC {
 	switch {
-	case o.Kind == registrar.OrderRegister && o.Years > 0:
+	case o.Kind == registrar.OrderRegister && o.Years > 0 && p.create > 0:
 		return p.create + times(p.renew, o.Years-1)
 	case o.Kind == registrar.OrderTransfer:
 		return p.transfer
