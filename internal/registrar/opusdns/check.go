@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 )
@@ -106,21 +109,18 @@ func (b *Backend) check(ctx context.Context, name deed.Name) (checked, error) {
 	if len(reply) != 1 {
 		return checked{}, fmt.Errorf("check %s: the reply has %d results", name, len(reply))
 	}
-	r := reply[0]
-	if r.Error != nil && r.Error.Type == "validation_error" {
-		return checked{}, deed.Errorf(deed.CodeTLDNotSupported, "the registrar does not sell %s", name)
-	}
-	found, c, err := readCheck(r)
+	found, c, err := readCheck(reply[0])
 	if err == nil && found != name {
 		err = fmt.Errorf("the reply is about %s", deed.Quoted(string(found)))
 	}
 	if err != nil {
-		return checked{}, fmt.Errorf("check %s: %w", name, err)
+		return checked{}, b.unknown("check "+string(name), err)
 	}
 	return c, nil
 }
 
-// checkAll checks names with one request. It returns those that were answered.
+// checkAll checks names with one request. It returns those that were answered, and why
+// others were not.
 func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Name]checked, error) {
 	reply, err := b.askCheck(ctx, names)
 	if err != nil {
@@ -131,24 +131,28 @@ func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Nam
 		asked[name] = true
 	}
 	all := map[deed.Name]checked{}
-	for _, r := range reply {
-		name, c, err := readCheck(r)
+	var failure error
+	for _, raw := range reply {
+		name, c, err := readCheck(raw)
+		if err != nil && deed.CodeOf(err) != deed.CodeTLDNotSupported {
+			failure = b.unknown("check names", err)
+		}
 		if err != nil || !asked[name] {
 			continue // this one is unknown, the others are not
 		}
 		all[name] = c
 		asked[name] = false // a second result for the name contradicts the first, or repeats it
 	}
-	return all, nil
+	return all, failure
 }
 
-func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]checkReply, error) {
+func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]jsontext.Value, error) {
 	query := url.Values{}
 	for _, name := range names {
 		query.Add("domains", string(name))
 	}
 	var reply struct {
-		Results []checkReply `json:"results"`
+		Results []jsontext.Value `json:"results"`
 	}
 	err := b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains/check", query: query}, &reply)
 	if err != nil {
@@ -157,10 +161,17 @@ func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]checkReply
 	return reply.Results, nil
 }
 
-// readCheck reads one result.
-func readCheck(r checkReply) (deed.Name, checked, error) {
+// readCheck reads one result. It fails with CodeTLDNotSupported when the vendor does not
+// sell names like it.
+func readCheck(raw jsontext.Value) (deed.Name, checked, error) {
+	var r checkReply
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", checked{}, fmt.Errorf("%w: %w", errUndocumented, err)
+	}
 	name, err := deed.ParseName(r.Domain)
 	switch {
+	case r.Error != nil && r.Error.Type == "validation_error":
+		return "", checked{}, deed.Errorf(deed.CodeTLDNotSupported, "the registrar does not sell %s", deed.Quoted(r.Domain))
 	case err != nil:
 		return "", checked{}, noCode(err)
 	case r.Error != nil:

@@ -1,6 +1,7 @@
 package opusdns_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -173,6 +174,43 @@ func TestHostileRefusal(t *testing.T) {
 		if err := b.Place(t.Context(), order); c.want == "" && !isUnknown(err) && c.status != 404 {
 			t.Errorf("%d %s: the order got %v, want an error without a code", c.status, c.body, err)
 		}
+	}
+}
+
+// An entry of a list that is not as documented hides no other: neither a price, nor a name
+// in a check, nor an event whose domain cannot be read.
+func TestOneUnreadableEntry(t *testing.T) {
+	const event, object = "event_01h45ytscbebyvny4gc8cr8ma2", "domain_01h45ytscbebyvny4gc8cr8ma2"
+	acknowledged := false
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", asJSON)
+		body := `{"results":[]}`
+		switch path := r.URL.Path; {
+		case strings.HasSuffix(path, "/pricing/product-type/domain"):
+			body = `{"prices":[{"product_action":"create","product_class":"com","price":9.5,"currency":"USD"},{"product_action":"renew","product_class":"com","price":"10.20","currency":"USD"}]}`
+		case strings.HasSuffix(path, "/check") && len(r.URL.Query()["domains"]) > 1:
+			body = `{"results":[{"domain":"two.com","available":"no"},7,{"domain":"one.com","available":true}]}`
+		case strings.HasSuffix(path, "/check"):
+			body = `{"results":[{"domain":"one.com","available":true}]}`
+		case r.Method == http.MethodPatch:
+			acknowledged = true
+		case strings.HasSuffix(path, "/events") && !acknowledged:
+			body = fmt.Sprintf(`{"results":[{"event_id":%q,"object_id":%q,"object_type":"DOMAIN","type":"RENEWAL"}]}`, event, object)
+		case strings.HasSuffix(path, object):
+			body = `{"name":["one.com"]}`
+		}
+		_, _ = w.Write([]byte(body)) // the client may have left
+	})
+	if p, err := b.Price(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Name: "one.com", Years: 1}); err != nil || p.Total != 10_200_000 {
+		t.Errorf("the other price: got %+v, %v", p, err)
+	}
+	if got, err := b.AvailableAll(t.Context(), []deed.Name{"one.com", "two.com"}); err != nil || len(got) != 1 || !got["one.com"].Available {
+		t.Errorf("the other name: got %+v, %v", got, err)
+	}
+	var got []registrar.Message
+	more, err := b.NextMessage(t.Context(), func(_ context.Context, m registrar.Message) error { got = append(got, m); return nil })
+	if err != nil || !more || len(got) != 1 || got[0].ID != event || got[0].Name != "" || !acknowledged {
+		t.Errorf("the event: got %+v, %t, %v", got, more, err)
 	}
 }
 
