@@ -160,6 +160,20 @@ func TestForeignRefusalInsteadOfAGreeting(t *testing.T) {
 	}
 }
 
+// Our identifier may be written in another letter case than at login.
+func TestForeignIdentifier(t *testing.T) {
+	b := &Backend{cfg: Config{ClientID: "Deed-7", Secret: "a secret of this service", Purchase: func(s string) string { return s }}}
+	now := time.Now()
+	d := domain{name: "a.com", holder: "DEED-7", creator: "deed-7", created: now, expires: now.AddDate(1, 0, 0)}
+	st, err := b.registrationStatus(d, registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "a.com", Years: 1, Submitted: now})
+	if err != nil || st.State != registrar.OrderDone || !b.ours(d) || b.cameWith(d, transferState{}, registrar.Order{}) {
+		t.Errorf("got %+v, %v, and ours is %t", st, err, b.ours(d))
+	}
+	if b.isUs("deed-8") || b.isUs("") {
+		t.Error("another registrar is us")
+	}
+}
+
 // A registration that is pending may have no date yet.
 func TestForeignPendingCreateWithoutADate(t *testing.T) {
 	b := &Backend{cfg: Config{ClientID: "us", Secret: "a secret of this service", Purchase: func(s string) string { return s }}}
