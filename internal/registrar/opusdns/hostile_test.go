@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
@@ -178,9 +179,9 @@ func TestHostileRefusal(t *testing.T) {
 }
 
 // An entry of a list that is not as documented hides no other: neither a price, nor a name
-// in a check, nor an event whose domain cannot be read.
+// in a check, nor a contact, nor an event whose domain cannot be read.
 func TestOneUnreadableEntry(t *testing.T) {
-	const event, object = "event_01h45ytscbebyvny4gc8cr8ma2", "domain_01h45ytscbebyvny4gc8cr8ma2"
+	const event, object, contact = "event_01h45ytscbebyvny4gc8cr8ma2", "domain_01h45ytscbebyvny4gc8cr8ma2", "contact_01h45ytscbebyvny4gc8cr8ma3"
 	acknowledged := false
 	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", asJSON)
@@ -192,8 +193,12 @@ func TestOneUnreadableEntry(t *testing.T) {
 			body = `{"results":[{"domain":"two.com","available":"no"},7,{"domain":"one.com","available":true}]}`
 		case strings.HasSuffix(path, "/check"):
 			body = `{"results":[{"domain":"one.com","available":true}]}`
+		case r.Method == http.MethodPatch && strings.HasSuffix(path, "/one.com"):
+			body = goodDomain
 		case r.Method == http.MethodPatch:
 			acknowledged = true
+		case strings.HasSuffix(path, "/contacts"):
+			body = fmt.Sprintf(`{"results":[{"phone":7},{"contact_id":%q,"first_name":"Grace","last_name":"Example","email":"g@example.com","phone":"+44.2071234567","street":"High St 1","city":"London","postal_code":"N1 1AA","country":"GB"}]}`, contact)
 		case strings.HasSuffix(path, "/events") && !acknowledged:
 			body = fmt.Sprintf(`{"results":[{"event_id":%q,"object_id":%q,"object_type":"DOMAIN","type":"RENEWAL"}]}`, event, object)
 		case strings.HasSuffix(path, object):
@@ -206,6 +211,10 @@ func TestOneUnreadableEntry(t *testing.T) {
 	}
 	if got, err := b.AvailableAll(t.Context(), []deed.Name{"one.com", "two.com"}); err != nil || len(got) != 1 || !got["one.com"].Available {
 		t.Errorf("the other name: got %+v, %v", got, err)
+	}
+	owner := lifecycle.Contact{Name: "Grace Example", Email: "g@example.com", Phone: "+44.2071234567", Street: []string{"High St 1"}, City: "London", PostalCode: "N1 1AA", Country: "GB"}
+	if id, err := b.SetRegistrant(t.Context(), "one.com", owner); err != nil || id != contact {
+		t.Errorf("the other contact: got %s, %v", id, err)
 	}
 	var got []registrar.Message
 	more, err := b.NextMessage(t.Context(), func(_ context.Context, m registrar.Message) error { got = append(got, m); return nil })
