@@ -139,6 +139,7 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	if r.PremiumRenewal, err = s.premiumRenewal(ctx, r); err != nil {
 		return q, facts, err
 	}
+	facts.PremiumRenewal = r.PremiumRenewal
 	if q, err = s.Prices.Renewal(r, want.Years, facts.Restore); err != nil {
 		return q, facts, err
 	}

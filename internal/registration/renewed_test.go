@@ -99,7 +99,7 @@ func (p pricing) Price(context.Context, registrar.Order) (registrar.Price, error
 }
 
 // The renewal of a premium name is quoted at what its registry charges today, and at what it
-// charged when the name was bought if it does not tell.
+// charged last if it does not tell.
 func TestQuotePremiumRenewal(t *testing.T) {
 	e := newEnv(t)
 	if _, _, err := e.register("ab.io", "1"); err != nil {
@@ -120,5 +120,9 @@ func TestQuotePremiumRenewal(t *testing.T) {
 		if deed.CodeOf(err) != c.code || err == nil && (q.Cost != c.want || p.Facts.PremiumCost != c.want) {
 			t.Errorf("%+v: got a cost of %s, %s agreed on, %v", c.pricing, q.Cost, p.Facts.PremiumCost, err)
 		}
+	}
+	e.Registrar = pricing{Registrar: e.registry, price: registrar.Price{Total: 95_000_000, Premium: true}}
+	if _, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "ab.io", Years: 1}, &wallet{e: e, nonce: "2"}); err != nil || r.PremiumRenewal != 95_000_000 {
+		t.Errorf("got %+v, %v, want the price of that day", r, err)
 	}
 }
