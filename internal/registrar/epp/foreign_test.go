@@ -189,11 +189,14 @@ func TestUnreadableMessageID(t *testing.T) {
 	const reply = `<epp><response><result code="1301"/><msgQ count="1" id="7-a"><msg>` + "\x01" + `</msg></msgQ><trID><clTRID>a-1</clTRID></trID></response></epp>`
 	for frame, want := range map[string]string{
 		reply: "7-a",
-		strings.ReplaceAll(reply, `"7-a"`, `'7 a'`):          "",
-		strings.Replace(reply, "a-1", "a-2", 1):              "",
-		strings.Replace(reply, "1301", "1000", 1):            "",
-		strings.Replace(reply, "<msgQ", "<x:msgQ", 1):        "7-a",
-		strings.Replace(reply, "<msg>", `<msgQ id="8"/>`, 1): "",
+		strings.ReplaceAll(reply, `"7-a"`, `'7 a'`):                     "",
+		strings.Replace(reply, "a-1", "a-2", 1):                         "",
+		strings.Replace(reply, "1301", "1000", 1):                       "",
+		strings.Replace(reply, "<msgQ", "<x:msgQ", 1):                   "7-a",
+		strings.ReplaceAll(reply, `"`, `'`):                             "7-a",
+		strings.Replace(reply, "a-1", "\n\ta-1\n", 1):                   "7-a",
+		"\xfe\xff\x00" + strings.Join(strings.Split(reply, ""), "\x00"): "7-a",
+		strings.Replace(reply, "<msg>", `<msgQ id="8"/>`, 1):            "",
 		"": "",
 	} {
 		if got := unreadableID([]byte(frame), "a-1"); got != want {
