@@ -261,6 +261,7 @@ func (d *domain) addHosts(in domainInfo) {
 	for _, h := range in.Below {
 		d.below = append(d.below, hostName(h))
 	}
+	d.hosts, d.below = distinct(d.hosts), distinct(d.below)
 }
 
 // addDS adds the DS records, and those of keys.
@@ -278,6 +279,7 @@ func (d *domain) addDS(all []dsInfo) error {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}
 	}
+	d.ds = distinct(d.ds)
 	return nil
 }
 

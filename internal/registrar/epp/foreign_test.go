@@ -38,6 +38,9 @@ func TestForeignInfo(t *testing.T) {
 		"hosts as objects": {"a.com", `<d:name>a.com</d:name><d:ns><d:hostObj>NS1.Example.NET.</d:hostObj><d:hostObj> ns2.example.net </d:hostObj></d:ns><d:host>ns1.a.com</d:host>` + ours, "", func(d domain) bool {
 			return slices.Equal(d.hosts, []string{"ns1.example.net", "ns2.example.net"}) && slices.Equal(d.below, []string{"ns1.a.com"})
 		}},
+		"hosts and a DS, repeated": {"a.com", `<d:name>a.com</d:name><d:ns><d:hostObj>NS1.Example.NET.</d:hostObj><d:hostObj>ns1.example.net</d:hostObj></d:ns>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.1">` + strings.Repeat(`<s:dsData><s:keyTag>12345</s:keyTag><s:alg>13</s:alg><s:digestType>2</s:digestType><s:digest>49FD46E6</s:digest></s:dsData>`, 2) + `</s:infData>`, func(d domain) bool {
+			return len(d.hosts) == 1 && len(d.ds) == 1
+		}},
 		"hosts as attributes":      {"a.com", `<d:name>a.com</d:name><d:ns><d:hostAttr><d:hostName>ns1.a.com</d:hostName><d:hostAddr ip="v4">192.0.2.1</d:hostAddr><d:hostAddr ip="v6">2001:DB8:0::1</d:hostAddr></d:hostAttr></d:ns>` + ours, "", func(d domain) bool { return d.glue.String() == "ns1.a.com=192.0.2.1,2001:db8::1" }},
 		"contacts and an update":   {"a.com", `<d:name>a.com</d:name><d:roid>EX-1</d:roid><d:registrant>jd1234</d:registrant><d:contact type="admin">sh8013</d:contact>` + ours + `<d:upID>them</d:upID><d:upDate>2026-06-01T00:00:00Z</d:upDate>`, "", func(d domain) bool { return d.creator == "" }},
 		"authInfo of another kind": {"a.com", `<d:name>a.com</d:name>` + ours + `<d:authInfo><d:ext><x:y xmlns:x="urn:x"/></d:ext></d:authInfo>`, "", func(d domain) bool { return d.authInfo == "" }},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"deed.example/deed"
@@ -42,7 +43,9 @@ func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, 
 		if err != nil {
 			return nil, b.unknown(doing, fmt.Errorf("%w: %w", errUndocumented, err))
 		}
-		all = append(all, key)
+		if !slices.Contains(all, key) { // a key and its DS are one
+			all = append(all, key)
+		}
 	}
 	return all, nil
 }

@@ -169,8 +169,13 @@ func TestHostileInventory(t *testing.T) {
 		body = strings.ReplaceAll(body, `"n0004.com"`, `"n0004..com"`)
 		return body
 	}
-	b := listing(t, list, unreadable)
+	b := listing(t, list, func(page int, body string) string {
+		return strings.ReplaceAll(unreadable(page, body), `"nameservers":[`, `"nameservers":[{"hostname":"NS1.Example.net."},`)
+	})
 	if got, err := all(t, b, 10); err != nil || len(got) != 28 || len(b.Warnings()) != 1 {
 		t.Errorf("got %d names, %v and warnings %v, want 28 and one", len(got), err, b.Warnings())
+	}
+	if h, err := b.Holdings(t.Context(), "", 1); err != nil || len(h) != 1 || !slices.Equal(h[0].Nameservers, []string{"ns1.example.net"}) {
+		t.Errorf("a repeated name server: got %+v, %v", h, err)
 	}
 }
