@@ -46,6 +46,7 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 	}
 	m, err := b.message(ctx, e)
 	if err != nil {
+		b.dropEvent(e.id) // it is read again, after those behind it
 		return false, err
 	}
 	if err := store(ctx, m); err != nil {

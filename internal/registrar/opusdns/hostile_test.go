@@ -223,6 +223,25 @@ func TestOneUnreadableEntry(t *testing.T) {
 	}
 }
 
+// An event whose domain the vendor fails to look up, again and again, waits behind the others.
+func TestEventWithoutAnswer(t *testing.T) {
+	const first, second, object = "event_01h45ytscbebyvny4gc8cr8ma2", "event_01h45ytscbebyvny4gc8cr8ma3", "domain_01h45ytscbebyvny4gc8cr8ma2"
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", asJSON)
+		if strings.HasSuffix(r.URL.Path, object) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = fmt.Fprintf(w, `{"results":[{"event_id":%q,"object_id":%q,"object_type":"DOMAIN"},{"event_id":%q}]}`, first, object, second) // the client may have left
+	})
+	for _, want := range []string{"", second, ""} {
+		got := ""
+		_, err := b.NextMessage(t.Context(), func(_ context.Context, m registrar.Message) error { got = m.ID; return nil })
+		if got != want || isUnknown(err) != (want == "") {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
 // An object of an organization below ours is not ours.
 func TestOtherOrganization(t *testing.T) {
 	body := changed(t, `"roid":"D1"`, `"roid":"D1","owner_id":"organization_01h45ytscbebyvny4gc8cr8ma3"`)
