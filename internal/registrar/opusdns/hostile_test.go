@@ -97,6 +97,9 @@ func TestHostileDomain(t *testing.T) {
 		if got, err := b.Order(t.Context(), order); !isUnknown(err) {
 			t.Errorf("%s: got %+v, %v, want an error without a code", title, got, err)
 		}
+		if err := b.SetNameservers(t.Context(), "one.com", []string{"ns1.example.net", "ns2.example.net"}); title == "another name" && !isUnknown(err) {
+			t.Errorf("a change, %s: got %v, want an error without a code", title, err)
+		}
 		if title != "no times" && title != "no expiry" && title != "too early" {
 			if _, err := b.Holding(t.Context(), "one.com"); !isUnknown(err) {
 				t.Errorf("%s: got %v, want an error without a code", title, err)
