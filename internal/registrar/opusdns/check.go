@@ -40,7 +40,7 @@ type checkReply struct {
 // Available implements registrar.Registrar. A name that is subject to a trademark
 // claim cannot be bought: its notice would have to be accepted by the registrant.
 func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
-	c, err := b.check(ctx, name)
+	c, err := b.check(ctx, readLane, name)
 	if err != nil {
 		return registrar.Availability{}, err
 	}
@@ -101,8 +101,8 @@ func (c checked) availability() registrar.Availability {
 
 // check checks one name. It fails with CodeTLDNotSupported when the vendor does not
 // sell names like it.
-func (b *Backend) check(ctx context.Context, name deed.Name) (checked, error) {
-	reply, err := b.askCheck(ctx, []deed.Name{name})
+func (b *Backend) check(ctx context.Context, l lane, name deed.Name) (checked, error) {
+	reply, err := b.askCheck(ctx, l, []deed.Name{name})
 	if err != nil {
 		return checked{}, err
 	}
@@ -122,7 +122,7 @@ func (b *Backend) check(ctx context.Context, name deed.Name) (checked, error) {
 // checkAll checks names with one request. It returns those that were answered, and why
 // others were not.
 func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Name]checked, error) {
-	reply, err := b.askCheck(ctx, names)
+	reply, err := b.askCheck(ctx, readLane, names)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Nam
 	return all, failure
 }
 
-func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]jsontext.Value, error) {
+func (b *Backend) askCheck(ctx context.Context, l lane, names []deed.Name) ([]jsontext.Value, error) {
 	query := url.Values{}
 	for _, name := range names {
 		query.Add("domains", string(name))
@@ -154,7 +154,7 @@ func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]jsontext.V
 	var reply struct {
 		Results []jsontext.Value `json:"results"`
 	}
-	err := b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains/check", query: query}, &reply)
+	err := b.api.do(ctx, request{lane: l, method: http.MethodGet, path: "/v1/domains/check", query: query}, &reply)
 	if err != nil {
 		return nil, b.unknown("check names", err)
 	}

@@ -29,7 +29,7 @@ type priceList struct {
 
 // Price implements registrar.PriceLister.
 func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price, error) {
-	c, err := b.check(ctx, o.Name)
+	c, err := b.check(ctx, readLane, o.Name)
 	if err != nil {
 		return registrar.Price{}, err
 	}

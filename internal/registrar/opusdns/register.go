@@ -44,7 +44,7 @@ func (b *Backend) register(ctx context.Context, o registrar.Order) error {
 	if p.is(codeDomainExists) {
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", o.Name)
 	}
-	if c, checkErr := b.check(ctx, o.Name); checkErr == nil && !c.available {
+	if c, checkErr := b.check(ctx, orderLane, o.Name); checkErr == nil && !c.available {
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is not available", o.Name)
 	}
 	return refused(o, p)
@@ -95,7 +95,7 @@ func (b *Backend) agreedPremium(ctx context.Context, o registrar.Order) (p premi
 	if o.MaxCost == 0 {
 		return p, false, nil // it was not sold as a premium name
 	}
-	c, err := b.check(ctx, o.Name)
+	c, err := b.check(ctx, orderLane, o.Name)
 	if err != nil || c.premium == nil {
 		return p, false, err
 	}
