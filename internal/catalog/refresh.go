@@ -47,8 +47,8 @@ type Refresher struct {
 	Now      func() time.Time
 	Log      *slog.Logger
 
-	mu      sync.Mutex        // guards failing
-	failing map[string]string // by registrar: what was logged last
+	mu      sync.Mutex                        // guards failing
+	failing map[string]map[deed.TLD]time.Time // by registrar: when TLDs, or "" for its list of them, were tried that cannot be read
 }
 
 const (
@@ -66,11 +66,7 @@ func (r *Refresher) Refresh(ctx context.Context) error {
 		return fmt.Errorf("read the wholesale prices: %w", err)
 	}
 	for _, b := range r.Backends.Backends() {
-		if err := r.read(ctx, b, rows); err != nil {
-			r.failed(b.Name, err)
-			continue
-		}
-		r.failed(b.Name, nil)
+		r.read(ctx, b, rows)
 	}
 	if rows, err = r.Store.WholesalePrices(ctx); err != nil {
 		return fmt.Errorf("read the wholesale prices: %w", err)
@@ -94,38 +90,45 @@ func (r *Refresher) today(rows []BackendPrice) (live []Wholesale) {
 	return live
 }
 
-// read reads the prices of one registrar that are due, the oldest first.
-func (r *Refresher) read(ctx context.Context, b registrar.Backend, rows []BackendPrice) error {
+// read reads the prices of one registrar that are due. It ends with the first that cannot
+// be read, because the registrar may be down; the next call begins with the others.
+func (r *Refresher) read(ctx context.Context, b registrar.Backend, rows []BackendPrice) {
 	lister, ok := b.Registrar.(registrar.PriceLister)
 	if !ok {
-		return nil
+		return
 	}
 	due := r.due(b.Name, rows)
 	if len(due) == 0 {
-		return nil
+		return
 	}
 	sold, err := soldBy(ctx, b.Registrar)
-	if err != nil {
-		return err
+	r.failed(b.Name, "", err)
+	for i := 0; i < len(due) && err == nil; i++ {
+		err = r.readTLD(ctx, lister, due[i], sold)
+		r.failed(b.Name, due[i].TLD, err)
 	}
-	for _, row := range due {
-		l, _ := find(r.Service.Catalogue(), row.TLD) // it is one of them
-		now, err := readPrices(ctx, lister, l)
-		if err != nil {
-			return fmt.Errorf("read the prices of .%s: %w", row.TLD, err)
-		}
-		row.Missing++
-		if sold == nil || slices.Contains(sold, row.TLD) {
-			row.Missing = 0
-		}
-		if err := r.Store.StoreWholesale(ctx, r.judge(row, l, now)); err != nil {
-			return fmt.Errorf("store the prices of .%s: %w", row.TLD, err)
-		}
+}
+
+// readTLD reads and stores the prices of one TLD. sold are those that the registrar sells;
+// nil if it does not say.
+func (r *Refresher) readTLD(ctx context.Context, lister registrar.PriceLister, row BackendPrice, sold []deed.TLD) error {
+	l, _ := find(r.Service.Catalogue(), row.TLD) // it is one of them
+	now, err := readPrices(ctx, lister, l)
+	if err != nil {
+		return fmt.Errorf("read the prices of .%s: %w", row.TLD, err)
+	}
+	row.Missing++
+	if sold == nil || slices.Contains(sold, row.TLD) {
+		row.Missing = 0
+	}
+	if err := r.Store.StoreWholesale(ctx, r.judge(row, l, now)); err != nil {
+		return fmt.Errorf("store the prices of .%s: %w", row.TLD, err)
 	}
 	return nil
 }
 
-// due returns the rows of the TLDs whose price should be read again.
+// due returns the rows of the TLDs whose price should be read again, those first that were
+// read or tried longest ago.
 func (r *Refresher) due(backend string, rows []BackendPrice) (due []BackendPrice) {
 	for _, l := range r.Service.Catalogue() {
 		if b, err := r.Backends.Seller(l.TLD); err != nil || b.Name != backend {
@@ -139,7 +142,15 @@ func (r *Refresher) due(backend string, rows []BackendPrice) (due []BackendPrice
 			due = append(due, row)
 		}
 	}
-	slices.SortStableFunc(due, func(a, b BackendPrice) int { return a.Read.Compare(b.Read) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tried := func(p BackendPrice) time.Time {
+		if at := r.failing[backend][p.TLD]; at.After(p.Read) {
+			return at
+		}
+		return p.Read
+	}
+	slices.SortStableFunc(due, func(a, b BackendPrice) int { return tried(a).Compare(tried(b)) })
 	return due[:min(len(due), maxPriceRead)]
 }
 
@@ -202,7 +213,7 @@ func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (W
 	price := func(o registrar.Order) (deed.USDC, error) {
 		o.Name = name
 		p, err := lister.Price(ctx, o)
-		if deed.CodeOf(err) == deed.CodeNotFound || err == nil && p.Premium {
+		if code := deed.CodeOf(err); code == deed.CodeNotFound || code == deed.CodeTLDNotSupported || p.Premium {
 			return 0, nil
 		}
 		return p.Total, err
@@ -231,23 +242,25 @@ func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (W
 	return w, err
 }
 
-// failed logs why the prices of a registrar cannot be read, once for each cause. A
-// service that stops says nothing about the registrar.
-func (r *Refresher) failed(backend string, err error) {
+// failed notes when a TLD of a registrar was tried whose prices cannot be read, or that they
+// were read. Why is logged once until all can be read. A service that stops says nothing
+// about the registrar.
+func (r *Refresher) failed(backend string, tld deed.TLD, err error) {
 	if errors.Is(err, context.Canceled) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	text := ""
-	if err != nil {
-		text = err.Error()
+	if err == nil {
+		delete(r.failing[backend], tld)
+		return
 	}
-	if r.failing == nil {
-		r.failing = map[string]string{}
+	if len(r.failing[backend]) == 0 {
+		r.Log.Error("the prices of a registrar cannot be read: those that were read before remain", "registrar", backend, "err", err.Error())
+		if r.failing == nil {
+			r.failing = map[string]map[deed.TLD]time.Time{}
+		}
+		r.failing[backend] = map[deed.TLD]time.Time{}
 	}
-	if err != nil && r.failing[backend] == "" {
-		r.Log.Error("the prices of a registrar cannot be read: those that were read before remain", "registrar", backend, "err", text)
-	}
-	r.failing[backend] = text
+	r.failing[backend][tld] = r.Now()
 }

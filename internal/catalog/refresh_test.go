@@ -22,11 +22,15 @@ type seller struct {
 	prices map[deed.TLD]deed.USDC // of one year
 	tlds   []deed.TLD
 	down   error
+	errs   map[deed.TLD]error // of TLDs whose registry does not respond, or that are not sold
 	asked  int
 }
 
 func (s *seller) Price(_ context.Context, o registrar.Order) (registrar.Price, error) {
 	s.asked++
+	if err := s.errs[o.Name.TLD()]; err != nil {
+		return registrar.Price{}, err
+	}
 	price, ok := s.prices[o.Name.TLD()]
 	if !ok {
 		return registrar.Price{}, deed.Errorf(deed.CodeNotFound, "no price")
@@ -198,6 +202,31 @@ func TestUnreadablePrices(t *testing.T) {
 	m.seller.down, m.seller.prices["com"] = nil, 10_000_000
 	m.hour()
 	m.want("example.com", 1, "12.50")
+}
+
+// A TLD whose prices cannot be read keeps none of the others from being read, and the
+// operator is told once, unless it is only not sold.
+func TestUnreadablePricesOfOneTLD(t *testing.T) {
+	for _, err := range []error{errors.New("the registry does not respond"), deed.Errorf(deed.CodeTLDNotSupported, "it is not sold")} {
+		m := newMarket(t, catalog.DefaultPricing())
+		m.seller.errs = map[deed.TLD]error{"ai": err}
+		for _, m.seller.prices["com"] = range []deed.USDC{9_000_000, 10_000_000} {
+			m.hour()
+			for range 3 { // as every minute
+				if err := m.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		m.want("example.com", 1, "12.50")
+		want := 0
+		if deed.CodeOf(err) == deed.CodeUnavailable {
+			want = 1
+		}
+		if told := strings.Count(m.log.String(), "level=ERROR"); told != want {
+			t.Errorf("%v: the operator was told %d times: %s", err, told, m.log.String())
+		}
+	}
 }
 
 // A held price is not accepted when it would lose more than is allowed.

@@ -24,6 +24,7 @@ type DifferenceKind string
 const (
 	DiffersMissing     DifferenceKind = "missing at the registry"
 	DiffersUnknown     DifferenceKind = "unknown to us"
+	DiffersUnread      DifferenceKind = "cannot be read" // from the registry
 	DiffersReference   DifferenceKind = "reference"
 	DiffersExpiry      DifferenceKind = "expiry"
 	DiffersLock        DifferenceKind = "lock"

@@ -55,6 +55,30 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
+// Nothing of the query before is left in the next one: a query without a question, which asks
+// for a cookie, is answered after a transfer was refused.
+func TestQueryIsReset(t *testing.T) {
+	transfer, err := new(dns.Msg).SetAxfr("hotel.test.").Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := new(dns.Msg).SetEdns0(1232, false)
+	m.IsEdns0().Option = []dns.EDNS0{&dns.EDNS0_COOKIE{Code: dns.EDNS0COOKIE, Cookie: "0123456789abcdef"}}
+	cookie, err := m.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q query
+	for _, c := range []struct {
+		msg  []byte
+		want int
+	}{{transfer, rcodeRefused}, {cookie, rcodeOK}} {
+		if rcode, ok := q.read(c.msg); rcode != c.want || !ok {
+			t.Errorf("%x: got code %d, want %d", c.msg, rcode, c.want)
+		}
+	}
+}
+
 const longText = `"` + "0123456789012345678901234567890123456789012345678901234567890123456789012345678901234567890123456789" + `" "x"`
 
 // Keys sort like names, and are converted back to the same labels.

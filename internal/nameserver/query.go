@@ -52,7 +52,7 @@ func (q *query) read(msg []byte) (rcode int, ok bool) {
 	q.id = binary.BigEndian.Uint16(msg)
 	q.opcode = msg[2] >> 3 & 0xf
 	q.rd = msg[2]&1 != 0
-	q.end, q.edns, q.dnssec, q.version, q.size = 0, false, false, 0, minUDP
+	q.end, q.typ, q.edns, q.dnssec, q.version, q.size = 0, 0, false, false, 0, minUDP
 	q.cookie, q.nsid, q.keepalive, q.signed = nil, false, false, false
 	ok = q.readSections(msg)
 	// One question and no answer (RFC 9619). An IXFR has a SOA in its authority

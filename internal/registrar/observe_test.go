@@ -49,6 +49,9 @@ func (silent) Holdings(context.Context, deed.Name, int) ([]lifecycle.Holding, er
 func (silent) Balance(context.Context) (registrar.Balance, error) {
 	return registrar.Balance{}, errNoReply
 }
+func (silent) Price(context.Context, registrar.Order) (registrar.Price, error) {
+	return registrar.Price{}, errNoReply
+}
 func (silent) Ping(context.Context) error { return errNoReply }
 
 // Every call of a backend is observed once, with its error.
@@ -64,6 +67,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 		"transferable":    func() error { return r.Transferable(ctx, name, "") },
 		"place":           func() error { return r.Place(ctx, registrar.Order{Name: name}) },
 		"order":           func() error { _, err := r.Order(ctx, registrar.Order{Name: name}); return err },
+		"price":           func() error { _, err := r.Price(ctx, registrar.Order{Name: name}); return err },
 		"cancel":          func() error { return r.Cancel(ctx, registrar.Order{Name: name}) },
 		"find_order":      func() error { _, err := r.FindOrder(ctx, "job_1"); return err },
 		"holding":         func() error { _, err := r.Holding(ctx, name); return err },

@@ -113,7 +113,7 @@ type Order struct {
 	From        time.Time   // the current expiry, for a renewal
 	Restore     bool        // the renewal first restores the name from redemption
 	AuthCode    deed.Secret // of a transfer
-	MaxCost     deed.USDC   // of a premium name: it is refused when it costs more; 0 for no limit
+	MaxCost     deed.USDC   // of a premium name: it is refused when it costs more; 0 if it was not sold as one
 	Submitted   time.Time   // when this attempt began, by the service's clock
 }
 

@@ -173,6 +173,19 @@ func (r *Router) Order(ctx context.Context, o Order) (OrderStatus, error) {
 	return observed(r, b, "order", func() (OrderStatus, error) { return b.Registrar.Order(ctx, o) })
 }
 
+// Price implements PriceLister with the backend that the name belongs to.
+func (r *Router) Price(ctx context.Context, o Order) (Price, error) {
+	b, err := r.ordered(ctx, o)
+	if err != nil {
+		return Price{}, err
+	}
+	lister, ok := b.Registrar.(PriceLister)
+	if !ok {
+		return Price{}, deed.Errorf(deed.CodeNotFound, "the registrar of %s does not tell prices", o.Name)
+	}
+	return observed(r, b, "price", func() (Price, error) { return lister.Price(ctx, o) })
+}
+
 // Cancel implements Registrar.
 func (r *Router) Cancel(ctx context.Context, o Order) error {
 	b, err := r.ordered(ctx, o)

@@ -136,6 +136,10 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
 	facts.Restore = state.Phase == lifecycle.PhaseRedemption
+	if r.PremiumRenewal, err = s.premiumRenewal(ctx, r); err != nil {
+		return q, facts, err
+	}
+	facts.PremiumRenewal = r.PremiumRenewal
 	if q, err = s.Prices.Renewal(r, want.Years, facts.Restore); err != nil {
 		return q, facts, err
 	}
@@ -155,6 +159,28 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	return q, facts, differs
 }
 
+// premiumRenewal returns what the registry charges today for a year of a premium name: an
+// order at the price of the day it was bought would be refused if that has risen since.
+func (s *Service) premiumRenewal(ctx context.Context, r lifecycle.Registration) (deed.USDC, error) {
+	lister, ok := s.Registrar.(registrar.PriceLister)
+	if r.PremiumRenewal == 0 || !ok {
+		return r.PremiumRenewal, nil
+	}
+	p, err := lister.Price(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: 1})
+	switch {
+	case err != nil && deed.CodeOf(err) == deed.CodeUnavailable:
+		return 0, notAnswered(r.Name, err)
+	case err != nil || p.Total <= 0:
+		return r.PremiumRenewal, nil // it tells none
+	}
+	return p.Total, nil
+}
+
+// notAnswered is the error of a registry that did not answer a question about a name.
+func notAnswered(name deed.Name, err error) error {
+	return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", name), Err: err, Retry: time.Minute}
+}
+
 // checkRegistry fails when the registry could not execute a renewal now as it is quoted. A
 // name that the registry shows differently than our record is compared with it soon, unless
 // an order explains the difference.
@@ -163,7 +189,7 @@ func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, r
 	var failure error
 	switch {
 	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
-		return &deed.Error{Code: deed.CodeUnavailable, Message: fmt.Sprintf("the registry cannot be asked about %s now: try again in a minute", r.Name), Err: err, Retry: time.Minute}
+		return notAnswered(r.Name, err)
 	case err != nil:
 		failure = changedAtRegistry(r.Name, "does not show %s in our account")
 	case h.PendingTransfer():

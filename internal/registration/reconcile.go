@@ -184,9 +184,13 @@ type rechecked struct {
 	ordered     int // names that differ while an order for them is in progress
 }
 
+// maxUnread is how many names in a row cannot be read until the registry counts as down.
+const maxUnread = 10
+
 // recheck compares names one by one, and drops those that no longer differ. It tells
 // whether the registry holds each of them.
 func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, tell func(name deed.Name, held bool)) (out rechecked, err error) {
+	unread := 0
 	for _, name := range slices.Sorted(maps.Keys(mismatched)) {
 		before, err := c.Names.Ordered(ctx, name)
 		if err != nil {
@@ -195,6 +199,12 @@ func (c Reconciler) recheck(ctx context.Context, mismatched map[deed.Name]bool, 
 		found, held, err := c.compare(ctx, name)
 		if err != nil {
 			return out, err
+		}
+		if unread++; len(found) == 0 || found[0].What != lifecycle.DiffersUnread {
+			unread = 0
+		}
+		if unread == maxUnread {
+			return out, fmt.Errorf("read %s from the registry: %s", name, found[0].Registry)
 		}
 		after, err := c.Names.Ordered(ctx, name) // it may have started in between
 		switch {
@@ -223,10 +233,11 @@ func (c Reconciler) compare(ctx context.Context, name deed.Name) (found []lifecy
 		return nil, false, err
 	}
 	h, registryErr := c.Manager.Holding(ctx, name)
-	if registryErr != nil && deed.CodeOf(registryErr) != deed.CodeNotFound {
-		return nil, false, fmt.Errorf("read %s from the registry: %w", name, registryErr)
-	}
 	switch {
+	case ctx.Err() != nil:
+		return nil, false, fmt.Errorf("read %s from the registry: %w", name, ctx.Err())
+	case registryErr != nil && deed.CodeOf(registryErr) != deed.CodeNotFound:
+		return []lifecycle.Difference{{Name: name, What: lifecycle.DiffersUnread, Stored: string(r.Status), Registry: registryErr.Error()}}, false, nil
 	case storedErr != nil && registryErr != nil:
 		return nil, false, nil // it has ended in between
 	case storedErr != nil:

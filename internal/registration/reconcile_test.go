@@ -21,6 +21,7 @@ type manyNames struct {
 	stored   []deed.Name           // sorted
 	listed   []deed.Name           // sorted; what else is stored is only found by a lookup
 	missing  map[deed.Name]bool    // at the registry
+	unread   map[deed.Name]bool    // that it does not answer about
 	refunded []deed.Name           // sorted
 	lookups  map[deed.Name]int     // at the registry
 	pages    int                   // of registrations that were read
@@ -81,6 +82,9 @@ func (m *manyNames) Holdings(_ context.Context, after deed.Name, limit int) (pag
 
 func (m *manyNames) Holding(_ context.Context, name deed.Name) (lifecycle.Holding, error) {
 	m.lookups[name]++
+	if m.unread[name] {
+		return lifecycle.Holding{}, errors.New("the reply makes no sense")
+	}
 	_, stored := slices.BinarySearch(m.stored, name)
 	_, listed := slices.BinarySearch(m.listed, name)
 	if m.missing[name] || !stored && !listed {
@@ -198,6 +202,28 @@ func TestReconcileContinues(t *testing.T) {
 		whole := newManyNames()
 		if _, err := whole.reconciler().Run(t.Context()); err != nil || m.pages > whole.pages+1 || pages != stop {
 			t.Errorf("stopped at page %d: %d pages were read, and %d by one run: %v", stop, m.pages, whole.pages, err)
+		}
+	}
+}
+
+// A name that the registry does not answer about is reported, and those behind it are
+// compared; a registry that answers about none is down.
+func TestReconcileUnreadNames(t *testing.T) {
+	for _, c := range []struct{ from, to, want int }{{3000, 3009, 9}, {3000, 3010, 0}} {
+		m := newManyNames()
+		m.unread = map[deed.Name]bool{}
+		for _, name := range m.stored[c.from:c.to] {
+			m.unread[name] = true
+		}
+		out, err := m.reconciler().Run(t.Context())
+		found := 0
+		for _, d := range out.Differences {
+			if d.What == lifecycle.DiffersUnread {
+				found++
+			}
+		}
+		if found != c.want || (err == nil) != (c.want > 0) || err == nil && out.Differing != 42+c.want {
+			t.Errorf("%d names: got %d of %d differences, %v", c.to-c.from, found, out.Differing, err)
 		}
 	}
 }

@@ -86,3 +86,43 @@ func TestQuoteWhileARenewalCompletes(t *testing.T) {
 		t.Errorf("beyond ten years: got %v", err)
 	}
 }
+
+// pricing is a registrar that tells what an order costs today.
+type pricing struct {
+	registrar.Registrar
+	price registrar.Price
+	err   error
+}
+
+func (p pricing) Price(context.Context, registrar.Order) (registrar.Price, error) {
+	return p.price, p.err
+}
+
+// The renewal of a premium name is quoted at what its registry charges today, and at what it
+// charged last if it does not tell.
+func TestQuotePremiumRenewal(t *testing.T) {
+	e := newEnv(t)
+	if _, _, err := e.register("ab.io", "1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		pricing
+		want deed.USDC
+		code deed.Code
+	}{
+		{pricing{price: registrar.Price{Total: 95_000_000, Premium: true}}, 95_000_000, ""},
+		{pricing{err: deed.Errorf(deed.CodeNotFound, "it has no price")}, 80_000_000, ""},
+		{pricing{err: errors.New("no reply")}, 0, deed.CodeUnavailable},
+	} {
+		c.Registrar = e.registry
+		e.Registrar = c.pricing
+		q, p, err := e.Quote(e.t.Context(), order.Request{Purchase: order.Purchase{Kind: order.PurchaseRenewal, Name: "ab.io", Years: 1}})
+		if deed.CodeOf(err) != c.code || err == nil && (q.Cost != c.want || p.Facts.PremiumCost != c.want) {
+			t.Errorf("%+v: got a cost of %s, %s agreed on, %v", c.pricing, q.Cost, p.Facts.PremiumCost, err)
+		}
+	}
+	e.Registrar = pricing{Registrar: e.registry, price: registrar.Price{Total: 95_000_000, Premium: true}}
+	if _, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "ab.io", Years: 1}, &wallet{e: e, nonce: "2"}); err != nil || r.PremiumRenewal != 95_000_000 {
+		t.Errorf("got %+v, %v, want the price of that day", r, err)
+	}
+}

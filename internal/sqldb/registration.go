@@ -42,19 +42,20 @@ func (s Jobs) insertRegistration(tx *Tx, j order.Job, r lifecycle.Registration) 
 	tx.emit(event.OfRegistration(happened, r.Owner))
 }
 
-// extendRegistration extends the expiry of a name. When the name was transferred away
-// during its renewal there is no row to update, and the renewal was delivered anyway.
-// When Lifecycle has stored the new expiry first, the event is still recorded.
+// extendRegistration extends the expiry of a name, and stores the price of a premium name
+// if it has changed. When the name was transferred away during its renewal there is no row
+// to update, and the renewal was delivered anyway. When Lifecycle has stored the new expiry
+// first, the event is still recorded.
 func (s Jobs) extendRegistration(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {
 	var reference string
 	var owner deed.Wallet
 	var status lifecycle.Status
 	err := tx.QueryRowContext(ctx, `
 		UPDATE registrations SET expires_at = $1, status = CASE WHEN status = $5 THEN status ELSE $2 END, updated_at = $3, next_at = 0,
-		       phase = '', phase_at = 0
+		       phase = '', phase_at = 0, premium_renewal = CASE WHEN premium_renewal <> $6 AND $6 > 0 THEN $6 ELSE premium_renewal END
 		 WHERE domain = $4 AND expires_at <= $1
 		RETURNING reference, owner, status`,
-		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name, lifecycle.StatusSuspended).Scan(&reference, &owner, &status)
+		r.Expires.Unix(), lifecycle.StatusActive, r.Updated.Unix(), r.Name, lifecycle.StatusSuspended, r.PremiumRenewal).Scan(&reference, &owner, &status)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}

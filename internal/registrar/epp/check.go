@@ -176,5 +176,17 @@ func (b *Backend) Transferable(ctx context.Context, name deed.Name, code deed.Se
 			return deed.Invalid("domain", "%s is locked at the registry (%s): its holder must unlock it first", name, status)
 		}
 	}
-	return nil
+	return b.checkPremium(ctx, name)
+}
+
+// checkPremium fails for a premium name: all transfers are sold at the price of others.
+func (b *Backend) checkPremium(ctx context.Context, name deed.Name) error {
+	p, err := b.Price(ctx, registrar.Order{Kind: registrar.OrderTransfer, Name: name, Years: 1})
+	switch {
+	case p.Premium:
+		return deed.Invalid("domain", "%s has a price of its own, and cannot be transferred here", name)
+	case deed.CodeOf(err) == deed.CodeNotFound, errors.Is(err, errNoPrice):
+		return nil
+	}
+	return err
 }

@@ -115,7 +115,11 @@ func (d domain) phase(now time.Time) lifecycle.Phase {
 }
 
 // ours reports whether the name is in our account.
-func (b *Backend) ours(d domain) bool { return d.holder == b.cfg.ClientID }
+func (b *Backend) ours(d domain) bool { return b.isUs(d.holder) }
+
+// isUs reports whether the identifier of a registrar is ours. Registries take it at login in
+// any letter case, and write it in their own.
+func (b *Backend) isUs(id string) bool { return strings.EqualFold(id, b.cfg.ClientID) }
 
 // info looks a name up, in our account or not. It fails with CodeNotFound when it is
 // not registered, or only shown to others, with CodeValidation when the code is not
@@ -257,6 +261,7 @@ func (d *domain) addHosts(in domainInfo) {
 	for _, h := range in.Below {
 		d.below = append(d.below, hostName(h))
 	}
+	d.hosts, d.below = distinct(d.hosts), distinct(d.below)
 }
 
 // addDS adds the DS records, and those of keys.
@@ -274,6 +279,7 @@ func (d *domain) addDS(all []dsInfo) error {
 			d.ds = append(d.ds, dnssec.DS{KeyTag: ds.KeyTag, Algorithm: ds.Algorithm, DigestType: ds.DigestType, Digest: strings.ToLower(strings.TrimSpace(ds.Digest))})
 		}
 	}
+	d.ds = distinct(d.ds)
 	return nil
 }
 

@@ -178,7 +178,7 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	for _, q := range queries {
 		amount, ok := prices[q.command]
 		if !ok {
-			return registrar.Price{}, noPrice
+			return registrar.Price{Premium: premium}, noPrice
 		}
 		p.Total += amount
 	}
@@ -186,7 +186,7 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 }
 
 // premiumFee returns the price of an order for a premium name, because a registry does
-// not sell one without it; 0 for other names.
+// not sell one without it; 0 for other names. It fails when the buyer has agreed to less.
 func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC, error) {
 	m, err := b.services(ctx)
 	if err != nil || !m.fee() {
@@ -201,7 +201,7 @@ func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC,
 		return 0, err
 	case !p.Premium:
 		return 0, nil
-	case o.MaxCost > 0 && p.Total > o.MaxCost:
+	case p.Total > o.MaxCost:
 		return 0, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, p.Total)
 	}
 	return p.Total, nil

@@ -38,6 +38,9 @@ func TestForeignInfo(t *testing.T) {
 		"hosts as objects": {"a.com", `<d:name>a.com</d:name><d:ns><d:hostObj>NS1.Example.NET.</d:hostObj><d:hostObj> ns2.example.net </d:hostObj></d:ns><d:host>ns1.a.com</d:host>` + ours, "", func(d domain) bool {
 			return slices.Equal(d.hosts, []string{"ns1.example.net", "ns2.example.net"}) && slices.Equal(d.below, []string{"ns1.a.com"})
 		}},
+		"hosts and a DS, repeated": {"a.com", `<d:name>a.com</d:name><d:ns><d:hostObj>NS1.Example.NET.</d:hostObj><d:hostObj>ns1.example.net</d:hostObj></d:ns>` + ours, `<s:infData xmlns:s="urn:ietf:params:xml:ns:secDNS-1.1">` + strings.Repeat(`<s:dsData><s:keyTag>12345</s:keyTag><s:alg>13</s:alg><s:digestType>2</s:digestType><s:digest>49FD46E6</s:digest></s:dsData>`, 2) + `</s:infData>`, func(d domain) bool {
+			return len(d.hosts) == 1 && len(d.ds) == 1
+		}},
 		"hosts as attributes":      {"a.com", `<d:name>a.com</d:name><d:ns><d:hostAttr><d:hostName>ns1.a.com</d:hostName><d:hostAddr ip="v4">192.0.2.1</d:hostAddr><d:hostAddr ip="v6">2001:DB8:0::1</d:hostAddr></d:hostAttr></d:ns>` + ours, "", func(d domain) bool { return d.glue.String() == "ns1.a.com=192.0.2.1,2001:db8::1" }},
 		"contacts and an update":   {"a.com", `<d:name>a.com</d:name><d:roid>EX-1</d:roid><d:registrant>jd1234</d:registrant><d:contact type="admin">sh8013</d:contact>` + ours + `<d:upID>them</d:upID><d:upDate>2026-06-01T00:00:00Z</d:upDate>`, "", func(d domain) bool { return d.creator == "" }},
 		"authInfo of another kind": {"a.com", `<d:name>a.com</d:name>` + ours + `<d:authInfo><d:ext><x:y xmlns:x="urn:x"/></d:ext></d:authInfo>`, "", func(d domain) bool { return d.authInfo == "" }},
@@ -160,6 +163,20 @@ func TestForeignRefusalInsteadOfAGreeting(t *testing.T) {
 	}
 }
 
+// Our identifier may be written in another letter case than at login.
+func TestForeignIdentifier(t *testing.T) {
+	b := &Backend{cfg: Config{ClientID: "Deed-7", Secret: "a secret of this service", Purchase: func(s string) string { return s }}}
+	now := time.Now()
+	d := domain{name: "a.com", holder: "DEED-7", creator: "deed-7", created: now, expires: now.AddDate(1, 0, 0)}
+	st, err := b.registrationStatus(d, registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "a.com", Years: 1, Submitted: now})
+	if err != nil || st.State != registrar.OrderDone || !b.ours(d) || b.cameWith(d, transferState{}, registrar.Order{}) {
+		t.Errorf("got %+v, %v, and ours is %t", st, err, b.ours(d))
+	}
+	if b.isUs("deed-8") || b.isUs("") {
+		t.Error("another registrar is us")
+	}
+}
+
 // A registration that is pending may have no date yet.
 func TestForeignPendingCreateWithoutADate(t *testing.T) {
 	b := &Backend{cfg: Config{ClientID: "us", Secret: "a secret of this service", Purchase: func(s string) string { return s }}}
@@ -175,11 +192,14 @@ func TestUnreadableMessageID(t *testing.T) {
 	const reply = `<epp><response><result code="1301"/><msgQ count="1" id="7-a"><msg>` + "\x01" + `</msg></msgQ><trID><clTRID>a-1</clTRID></trID></response></epp>`
 	for frame, want := range map[string]string{
 		reply: "7-a",
-		strings.ReplaceAll(reply, `"7-a"`, `'7 a'`):          "",
-		strings.Replace(reply, "a-1", "a-2", 1):              "",
-		strings.Replace(reply, "1301", "1000", 1):            "",
-		strings.Replace(reply, "<msgQ", "<x:msgQ", 1):        "7-a",
-		strings.Replace(reply, "<msg>", `<msgQ id="8"/>`, 1): "",
+		strings.ReplaceAll(reply, `"7-a"`, `'7 a'`):                     "",
+		strings.Replace(reply, "a-1", "a-2", 1):                         "",
+		strings.Replace(reply, "1301", "1000", 1):                       "",
+		strings.Replace(reply, "<msgQ", "<x:msgQ", 1):                   "7-a",
+		strings.ReplaceAll(reply, `"`, `'`):                             "7-a",
+		strings.Replace(reply, "a-1", "\n\ta-1\n", 1):                   "7-a",
+		"\xfe\xff\x00" + strings.Join(strings.Split(reply, ""), "\x00"): "7-a",
+		strings.Replace(reply, "<msg>", `<msgQ id="8"/>`, 1):            "",
 		"": "",
 	} {
 		if got := unreadableID([]byte(frame), "a-1"); got != want {

@@ -58,7 +58,7 @@ func (b *Backend) registrationStatus(d domain, o registrar.Order) (registrar.Ord
 	switch {
 	case d.authInfo != "" && d.authInfo != b.authInfo(o):
 		return absent, nil // it was bought with another order
-	case d.authInfo == "" && (d.creator != "" && d.creator != b.cfg.ClientID || !d.created.IsZero() && d.created.Before(o.Submitted.Add(-maxSkew))):
+	case d.authInfo == "" && (d.creator != "" && !b.isUs(d.creator) || !d.created.IsZero() && d.created.Before(o.Submitted.Add(-maxSkew))):
 		return absent, nil // it was in our account before, or came from elsewhere
 	case d.has("pendingCreate"):
 		return registrar.OrderStatus{State: registrar.OrderPending}, nil

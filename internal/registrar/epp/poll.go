@@ -1,7 +1,6 @@
 package epp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,14 +79,18 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 	return true, nil
 }
 
-var messageID = regexp.MustCompile(`<(?:[\w.-]+:)?msgQ\s[^<>]*?\bid\s*=\s*["']([^"'<>&\s]{1,200})["']`)
+var (
+	messageID   = regexp.MustCompile(`<(?:[\w.-]+:)?msgQ\s[^<>]*?\bid\s*=\s*["']([^"'<>&\s]{1,200})["']`)
+	messageCode = regexp.MustCompile(`\bcode\s*=\s*["']1301["']`)
+)
 
 // unreadableID returns the identifier of a message that is not XML, or not as it must be, so
 // that it does not stop those behind it; "" when it has none, or the frame is no reply to the
 // command with this identifier.
 func unreadableID(frame []byte, trid string) string {
+	frame = inUTF8(frame)
 	found := messageID.FindAllSubmatch(frame, 2)
-	if len(found) != 1 || !bytes.Contains(frame, []byte(`"1301"`)) || !bytes.Contains(frame, []byte(">"+trid+"<")) {
+	if len(found) != 1 || !messageCode.Match(frame) || !regexp.MustCompile(`>\s*`+regexp.QuoteMeta(trid)+`\s*<`).Match(frame) {
 		return ""
 	}
 	return string(found[0][1])

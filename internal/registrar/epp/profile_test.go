@@ -185,15 +185,19 @@ func TestPrices(t *testing.T) {
 	if p, err := e.Price(t.Context(), o); err != nil || p != (registrar.Price{Total: 410_000_000, Premium: true}) {
 		t.Errorf("got %+v, %v", p, err)
 	}
-	if err := e.Place(t.Context(), o); err != nil {
-		t.Error(err)
-	}
+	e.agreedTo(t, o, 410_000_000)
 	h, err := e.Holding(t.Context(), "ab.io")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "ab.io", Years: 2, From: h.Expires, Submitted: e.Now()}); err != nil {
-		t.Error(err)
+	e.agreedTo(t, registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "ab.io", Years: 2, From: h.Expires, Submitted: e.Now()}, 160_000_000)
+	from := h.Expires.AddDate(2, 0, 0)
+	e.Advance(from.AddDate(0, 0, 46).Sub(e.Now()))
+	if err := e.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Reference: "c", Name: "ab.io", Years: 1, From: from, Restore: true, Submitted: e.Now()}); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+		t.Errorf("a restore of a name that was not sold as premium: got %v", err)
+	}
+	if h, err := e.Holding(t.Context(), "ab.io"); err != nil || h.Phase != lifecycle.PhaseRedemption {
+		t.Errorf("got %+v, %v, want redemption", h, err)
 	}
 	for _, o := range []registrar.Order{
 		{Kind: registrar.OrderRegister, Name: "abc.io", Years: 2},
@@ -211,6 +215,41 @@ func TestPrices(t *testing.T) {
 		t.Errorf("prices in another currency: got %+v", a)
 	} else {
 		uncoded(t, err)
+	}
+}
+
+// agreedTo places the order for a premium name at its cost; sold for less, or as any other
+// name, it buys nothing.
+func (e env) agreedTo(t *testing.T, o registrar.Order, cost deed.USDC) {
+	t.Helper()
+	before := e.server.Spent()
+	for _, o.MaxCost = range []deed.USDC{0, cost - 1} {
+		wantCode(t, e.Place(t.Context(), o), deed.CodeRegistrationFailed)
+	}
+	if spent := e.server.Spent() - before; spent != 0 {
+		t.Errorf("%s: paid %s for an order that was refused", o.Kind, spent)
+	}
+	o.MaxCost = cost
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	if spent := e.server.Spent() - before; spent != cost {
+		t.Errorf("%s: paid %s, want %s", o.Kind, spent, cost)
+	}
+}
+
+// A premium name is not transferred at the price of others.
+func TestPremiumTransfer(t *testing.T) {
+	e := open(t)
+	for n, want := range map[deed.Name]deed.Code{"ab.io": deed.CodeValidation, "abc.io": ""} {
+		code, err := e.registry.Elsewhere(t.Context(), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, e.Transferable(t.Context(), n, code), want)
+		if n == "ab.io" {
+			e.agreedTo(t, registrar.Order{Kind: registrar.OrderTransfer, Reference: "c", Name: n, Years: 1, AuthCode: code, Submitted: e.Now()}, 80_000_000)
+		}
 	}
 }
 

@@ -87,7 +87,11 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	if err != nil || p.done {
 		return err
 	}
-	if p.restore {
+	restore := p.restore
+	if restore {
+		if _, err := b.premiumFee(ctx, o); err != nil { // else the restore would be paid for nothing
+			return err
+		}
 		if d, err = b.restored(ctx, o, d); err != nil {
 			return err
 		}
@@ -98,8 +102,11 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	left := o
 	left.Years = p.years
 	fee, err := b.premiumFee(ctx, left)
-	if err != nil {
+	switch {
+	case err != nil && restore:
 		return uncoded(err)
+	case err != nil:
+		return err
 	}
 	r, err := b.send(ctx, b.renewCommand(left, d.expiresDay, fee))
 	if err != nil {

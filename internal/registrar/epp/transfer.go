@@ -92,7 +92,7 @@ func (b *Backend) queryTransfer(ctx context.Context, o registrar.Order) (transfe
 	if err != nil {
 		return transferState{}, b.invalidReply("transfer query for %s: %w", o.Name, err)
 	}
-	return transferState{status: strings.TrimSpace(t.Status), ours: strings.TrimSpace(t.Requester) == b.cfg.ClientID, requested: requested}, nil
+	return transferState{status: strings.TrimSpace(t.Status), ours: b.isUs(strings.TrimSpace(t.Requester)), requested: requested}, nil
 }
 
 // since reports whether something happened during the order, by the registry's clock.
@@ -139,7 +139,7 @@ func (b *Backend) cameWith(d domain, t transferState, o registrar.Order) bool {
 		return since(d.transferred, o)
 	}
 	approved := t.ours && strings.HasSuffix(t.status, transferApproved) && (t.requested.IsZero() || since(t.requested, o))
-	return approved || d.creator != "" && d.creator != b.cfg.ClientID
+	return approved || d.creator != "" && !b.isUs(d.creator)
 }
 
 // rotate replaces the code of a name. If that fails, the next code that the owner

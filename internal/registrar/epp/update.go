@@ -151,6 +151,17 @@ func writeDS(w *writer, element string, all []dnssec.DS) {
 	})
 }
 
+// distinct returns the elements of a list, each once: registries repeat some, such as a name
+// server in another letter case, or a DS beside its key.
+func distinct[T comparable](list []T) (out []T) {
+	for _, x := range list {
+		if !slices.Contains(out, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // without returns the elements of a that are not in b.
 func without[T comparable](a, b []T) (out []T) {
 	for _, x := range a {

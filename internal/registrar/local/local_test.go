@@ -154,6 +154,15 @@ func TestReservedAndPremium(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %+v", name, got, err, want)
 		}
 	}
+	for name, want := range map[deed.Name]deed.Code{"ab.io": deed.CodeValidation, "abc.io": ""} {
+		code, err := r.Elsewhere(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Transferable(t.Context(), name, code); deed.CodeOf(err) != want {
+			t.Errorf("the transfer of %s: got %v, want %q", name, err, want)
+		}
+	}
 }
 
 // A name that is reserved after it was sold stays with its buyer.

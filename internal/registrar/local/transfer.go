@@ -83,7 +83,10 @@ func (r *Registry) Transferable(ctx context.Context, name deed.Name, code deed.S
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is reserved, or already in this account", name)
 	}
 	p := r.placement(registrar.Order{Kind: registrar.OrderTransfer, Reference: "try", Name: name, Years: 1, AuthCode: code}, FaultNone, now)
+	_, premium := premiumPrice(name)
 	switch p, _ = p.Execute(held); {
+	case p.State != registry.PlacementRefused && premium:
+		return deed.Invalid("domain", "%s has a price of its own, and cannot be transferred here", name)
 	case p.State != registry.PlacementRefused:
 		return nil
 	case p.Refusal == deed.CodeRegistrationFailed:

@@ -1,6 +1,7 @@
 package opusdns
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -37,15 +38,10 @@ func (b *Backend) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, er
 		return "", deed.Invalid("domain", "%s: %v", name, err)
 	}
 	d, err := b.update(ctx, name, updateRequest{Code: code.Reveal()})
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
-	case d.name != name:
-		return "", fmt.Errorf("set the code of %s: the reply is about another name", name)
-	case d.code != "":
-		return d.code, nil // the vendor may have replaced it
 	}
-	return code, nil
+	return cmp.Or(d.code, code), nil // the vendor may have replaced it
 }
 
 // requestCode lets the registry make a new code.

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
@@ -38,7 +40,7 @@ type checkReply struct {
 // Available implements registrar.Registrar. A name that is subject to a trademark
 // claim cannot be bought: its notice would have to be accepted by the registrant.
 func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Availability, error) {
-	c, err := b.check(ctx, name)
+	c, err := b.check(ctx, readLane, name)
 	if err != nil {
 		return registrar.Availability{}, err
 	}
@@ -91,7 +93,7 @@ func (c checked) availability() registrar.Availability {
 	case !c.available:
 		a.Reason = "taken"
 	}
-	if c.premium != nil {
+	if c.premium != nil && c.premium.create > 0 && c.premium.renew > 0 {
 		a.Premium, a.Wholesale, a.Renewal = true, c.premium.create, c.premium.renew
 	}
 	return a
@@ -99,31 +101,28 @@ func (c checked) availability() registrar.Availability {
 
 // check checks one name. It fails with CodeTLDNotSupported when the vendor does not
 // sell names like it.
-func (b *Backend) check(ctx context.Context, name deed.Name) (checked, error) {
-	reply, err := b.askCheck(ctx, []deed.Name{name})
+func (b *Backend) check(ctx context.Context, l lane, name deed.Name) (checked, error) {
+	reply, err := b.askCheck(ctx, l, []deed.Name{name})
 	if err != nil {
 		return checked{}, err
 	}
 	if len(reply) != 1 {
 		return checked{}, fmt.Errorf("check %s: the reply has %d results", name, len(reply))
 	}
-	r := reply[0]
-	if r.Error != nil && r.Error.Type == "validation_error" {
-		return checked{}, deed.Errorf(deed.CodeTLDNotSupported, "the registrar does not sell %s", name)
-	}
-	found, c, err := b.readCheck(r)
+	found, c, err := readCheck(reply[0])
 	if err == nil && found != name {
 		err = fmt.Errorf("the reply is about %s", deed.Quoted(string(found)))
 	}
 	if err != nil {
-		return checked{}, fmt.Errorf("check %s: %w", name, err)
+		return checked{}, b.unknown("check "+string(name), err)
 	}
 	return c, nil
 }
 
-// checkAll checks names with one request. It returns those that were answered.
+// checkAll checks names with one request. It returns those that were answered, and why
+// others were not.
 func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Name]checked, error) {
-	reply, err := b.askCheck(ctx, names)
+	reply, err := b.askCheck(ctx, readLane, names)
 	if err != nil {
 		return nil, err
 	}
@@ -132,36 +131,47 @@ func (b *Backend) checkAll(ctx context.Context, names []deed.Name) (map[deed.Nam
 		asked[name] = true
 	}
 	all := map[deed.Name]checked{}
-	for _, r := range reply {
-		name, c, err := b.readCheck(r)
+	var failure error
+	for _, raw := range reply {
+		name, c, err := readCheck(raw)
+		if err != nil && deed.CodeOf(err) != deed.CodeTLDNotSupported {
+			failure = b.unknown("check names", err)
+		}
 		if err != nil || !asked[name] {
 			continue // this one is unknown, the others are not
 		}
 		all[name] = c
 		asked[name] = false // a second result for the name contradicts the first, or repeats it
 	}
-	return all, nil
+	return all, failure
 }
 
-func (b *Backend) askCheck(ctx context.Context, names []deed.Name) ([]checkReply, error) {
+func (b *Backend) askCheck(ctx context.Context, l lane, names []deed.Name) ([]jsontext.Value, error) {
 	query := url.Values{}
 	for _, name := range names {
 		query.Add("domains", string(name))
 	}
 	var reply struct {
-		Results []checkReply `json:"results"`
+		Results []jsontext.Value `json:"results"`
 	}
-	err := b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains/check", query: query}, &reply)
+	err := b.api.do(ctx, request{lane: l, method: http.MethodGet, path: "/v1/domains/check", query: query}, &reply)
 	if err != nil {
 		return nil, b.unknown("check names", err)
 	}
 	return reply.Results, nil
 }
 
-// readCheck reads one result, and remembers the prices of a premium name.
-func (b *Backend) readCheck(r checkReply) (deed.Name, checked, error) {
+// readCheck reads one result. It fails with CodeTLDNotSupported when the vendor does not
+// sell names like it.
+func readCheck(raw jsontext.Value) (deed.Name, checked, error) {
+	var r checkReply
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return "", checked{}, fmt.Errorf("%w: %w", errUndocumented, err)
+	}
 	name, err := deed.ParseName(r.Domain)
 	switch {
+	case r.Error != nil && r.Error.Type == "validation_error":
+		return "", checked{}, deed.Errorf(deed.CodeTLDNotSupported, "the registrar does not sell %s", deed.Quoted(r.Domain))
 	case err != nil:
 		return "", checked{}, noCode(err)
 	case r.Error != nil:
@@ -180,22 +190,16 @@ func (b *Backend) readCheck(r checkReply) (deed.Name, checked, error) {
 	if err != nil && c.available {
 		return name, checked{}, fmt.Errorf("the price of the premium name %s: %w", name, err)
 	}
-	if err == nil {
-		c.premium = &p
-		b.rememberPremium(name, p)
-	}
+	c.premium = &p // of one that is taken, as far as they are known
 	return name, c, nil
 }
 
 // A premium has the prices of a premium name; 0 for those that the vendor does not
 // tell.
-type premium struct {
-	create, renew, transfer, restore deed.USDC
-	at                               time.Time
-}
+type premium struct{ create, renew, transfer, restore deed.USDC }
 
-// parsePremium reads the prices of a premium name. Those of its registration and
-// renewal are needed.
+// parsePremium reads the prices of a premium name. It fails, and returns what it has read,
+// without those of its registration and renewal, which one that is free needs.
 func parsePremium(r checkReply) (p premium, err error) {
 	if r.Pricing == nil {
 		return p, fmt.Errorf("it has none")
@@ -219,30 +223,4 @@ func parsePremium(r checkReply) (p premium, err error) {
 		return p, fmt.Errorf("the prices of the registration and of the renewal are needed")
 	}
 	return p, nil
-}
-
-// Limits of the memory of premium prices.
-const (
-	premiumAge  = 30 * time.Minute
-	maxPremiums = 10_000
-)
-
-// rememberPremium remembers the prices that a buyer was told. They are confirmed
-// with the order, and the vendor refuses it if they have changed meanwhile.
-func (b *Backend) rememberPremium(name deed.Name, p premium) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.premiums) >= maxPremiums {
-		clear(b.premiums)
-	}
-	p.at = time.Now()
-	b.premiums[name] = p
-}
-
-// quotedPremium returns the prices of a premium name that a buyer was told lately.
-func (b *Backend) quotedPremium(name deed.Name) (premium, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p, ok := b.premiums[name]
-	return p, ok && time.Since(p.at) < premiumAge
 }

@@ -48,7 +48,6 @@ type Config struct {
 	Timeout           time.Duration // of one request; 15 seconds when zero
 	ClockSkew         time.Duration // difference between the clocks that is tolerated; 5 minutes when zero
 	PriceAge          time.Duration // how long a price list is used; 15 minutes when zero
-	MaxPremium        deed.USDC     // the most that is paid for a premium name at a price that no buyer was told by this process; 0 for nothing
 	PageSize          int           // of lists of names, at most 1000; 1000 when zero
 	ListWithoutDS     bool          // do not read the DS records of each name in a list, which takes a request each
 	Now               func() time.Time
@@ -82,11 +81,10 @@ type Backend struct {
 	contact  string     // ID of the registrant's contact, once known
 	rules    map[deed.TLD]tldRules
 	prices   *priceList // the last one, or nil
-	premiums map[deed.Name]premium
-	events   []event  // read, and not yet acknowledged
-	walk     walk     // where the last page of the inventory ended
-	snapshot snapshot // of the inventory, if the vendor does not sort it
-	warnings warnings // what was wrong lately
+	events   []event    // read, and not yet acknowledged
+	walk     walk       // where the last page of the inventory ended
+	snapshot snapshot   // of the inventory, if the vendor does not sort it
+	warnings warnings   // what was wrong lately
 }
 
 var (
@@ -130,7 +128,7 @@ func Open(c Config) (*Backend, error) {
 				CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			},
 		},
-		contact: c.Contact, rules: map[deed.TLD]tldRules{}, premiums: map[deed.Name]premium{},
+		contact: c.Contact, rules: map[deed.TLD]tldRules{},
 	}, nil
 }
 
@@ -162,8 +160,8 @@ func (c Config) check() error {
 		return fmt.Errorf("organization %q: it must be an ID such as organization_01h45ytscbebyvny4gc8cr8ma2", c.Organization)
 	case c.Contact != "" && !contactID.MatchString(c.Contact):
 		return fmt.Errorf("contact %q: it must be an ID such as contact_01h45ytscbebyvny4gc8cr8ma2", c.Contact)
-	case c.RequestsPerSecond < 0 || c.Timeout < 0 || c.ClockSkew < 0 || c.PriceAge < 0 || c.MaxPremium < 0:
-		return fmt.Errorf("requests per second, timeout, clock skew, price age and the price of premium names cannot be negative")
+	case c.RequestsPerSecond < 0 || c.Timeout < 0 || c.ClockSkew < 0 || c.PriceAge < 0:
+		return fmt.Errorf("requests per second, timeout, clock skew and price age cannot be negative")
 	case c.PageSize < 0 || c.PageSize == 1 || c.PageSize > namesPerPage:
 		return fmt.Errorf("page size %d: it must be 2 to %d", c.PageSize, namesPerPage)
 	case c.Contact == "":

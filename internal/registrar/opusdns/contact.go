@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // contactData is a contact, as it is created.
@@ -62,14 +65,15 @@ func (b *Backend) registrant(ctx context.Context) (string, error) {
 // findContact returns the ID of a contact with this data; "" if there is none.
 func (b *Backend) findContact(ctx context.Context, want contactData) (string, error) {
 	var reply struct {
-		Results []contactReply `json:"results"`
+		Results []jsontext.Value `json:"results"`
 	}
 	query := url.Values{"email": {want.Email}, "page": {"1"}, "page_size": {strconv.Itoa(100)}, "sort_by": {"created_on"}, "sort_order": {"asc"}}
 	if err := b.api.do(ctx, request{lane: orderLane, method: http.MethodGet, path: "/v1/contacts", query: query}, &reply); err != nil {
 		return "", err
 	}
-	for _, r := range reply.Results {
-		if r.contactData == want && contactID.MatchString(r.ID) {
+	for _, raw := range reply.Results {
+		var r contactReply
+		if json.Unmarshal(raw, &r) == nil && r.contactData == want && contactID.MatchString(r.ID) {
 			return r.ID, nil
 		}
 	}

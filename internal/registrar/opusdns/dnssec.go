@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"deed.example/deed"
@@ -15,16 +16,17 @@ const maxDS = 30
 
 // ds returns the DS records of the name. Keys count as their DS.
 func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, error) {
+	doing := "look up the DS records of " + string(name)
 	var reply []dsData
 	err := b.api.do(ctx, request{lane: l, method: http.MethodGet, path: domainPath(name) + "/dnssec"}, &reply)
 	if err != nil {
 		if p := refusal(err); p != nil && p.is(codeDomainNotFound) {
 			return nil, notInAccount(name)
 		}
-		return nil, b.unknown("look up the DS records of "+string(name), err)
+		return nil, b.unknown(doing, err)
 	}
 	if len(reply) > maxDS {
-		return nil, fmt.Errorf("look up the DS records of %s: there are %d", name, len(reply))
+		return nil, b.unknown(doing, fmt.Errorf("%w: there are %d", errUndocumented, len(reply)))
 	}
 	var all []dnssec.DS
 	for _, r := range reply {
@@ -39,9 +41,11 @@ func (b *Backend) ds(ctx context.Context, l lane, name deed.Name) ([]dnssec.DS, 
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look up the DS records of %s: %w", name, err)
+			return nil, b.unknown(doing, fmt.Errorf("%w: %w", errUndocumented, err))
 		}
-		all = append(all, key)
+		if !slices.Contains(all, key) { // a key and its DS are one
+			all = append(all, key)
+		}
 	}
 	return all, nil
 }

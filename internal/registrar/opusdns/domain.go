@@ -157,6 +157,9 @@ func parseDomain(r domainReply) (domain, error) {
 		if err != nil {
 			return domain{}, noCode(err)
 		}
+		if slices.Contains(d.nameservers, host) {
+			continue // it is repeated
+		}
 		d.nameservers = append(d.nameservers, host)
 		if addrs := ns.addresses(); lifecycle.Below(host, name) && len(addrs) > 0 {
 			d.glue = append(d.glue, dnssec.Nameserver{Host: host, Addresses: addrs})

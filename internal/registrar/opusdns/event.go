@@ -2,6 +2,7 @@ package opusdns
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -45,6 +46,7 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 	}
 	m, err := b.message(ctx, e)
 	if err != nil {
+		b.dropEvent(e.id) // it is read again, after those behind it
 		return false, err
 	}
 	if err := store(ctx, m); err != nil {
@@ -162,7 +164,8 @@ var messageKinds = map[string]registrar.MessageKind{
 }
 
 // message returns the event as a message. The vendor names the domain by its ID, so
-// the name is looked up; that of a deleted domain is not known any more.
+// the name is looked up; that of a deleted domain, or of one that cannot be read, is not
+// known.
 func (b *Backend) message(ctx context.Context, e event) (registrar.Message, error) {
 	m := registrar.Message{ID: e.id, At: e.at, Kind: registrar.MessageOther, Done: e.result == "SUCCESS", Text: strings.TrimSpace(e.kind + " " + e.result + " " + e.text), Raw: e.raw}
 	if kind, ok := messageKinds[e.kind]; ok {
@@ -174,9 +177,11 @@ func (b *Backend) message(ctx context.Context, e event) (registrar.Message, erro
 	if e.object == "" {
 		return m, nil
 	}
-	var reply domainReply
+	var reply struct {
+		Name string `json:"name"`
+	}
 	err := b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: "/v1/domains/" + e.object}, &reply)
-	if p := refusal(err); p != nil {
+	if refusal(err) != nil || errors.Is(err, errUndocumented) {
 		return m, nil
 	}
 	if err != nil {

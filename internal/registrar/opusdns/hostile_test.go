@@ -1,6 +1,7 @@
 package opusdns_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
@@ -95,6 +97,9 @@ func TestHostileDomain(t *testing.T) {
 		if got, err := b.Order(t.Context(), order); !isUnknown(err) {
 			t.Errorf("%s: got %+v, %v, want an error without a code", title, got, err)
 		}
+		if err := b.SetNameservers(t.Context(), "one.com", []string{"ns1.example.net", "ns2.example.net"}); title == "another name" && !isUnknown(err) {
+			t.Errorf("a change, %s: got %v, want an error without a code", title, err)
+		}
 		if title != "no times" && title != "no expiry" && title != "too early" {
 			if _, err := b.Holding(t.Context(), "one.com"); !isUnknown(err) {
 				t.Errorf("%s: got %v, want an error without a code", title, err)
@@ -172,6 +177,70 @@ func TestHostileRefusal(t *testing.T) {
 		}
 		if err := b.Place(t.Context(), order); c.want == "" && !isUnknown(err) && c.status != 404 {
 			t.Errorf("%d %s: the order got %v, want an error without a code", c.status, c.body, err)
+		}
+	}
+}
+
+// An entry of a list that is not as documented hides no other: neither a price, nor a name
+// in a check, nor a contact, nor an event whose domain cannot be read.
+func TestOneUnreadableEntry(t *testing.T) {
+	const event, object, contact = "event_01h45ytscbebyvny4gc8cr8ma2", "domain_01h45ytscbebyvny4gc8cr8ma2", "contact_01h45ytscbebyvny4gc8cr8ma3"
+	acknowledged := false
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", asJSON)
+		body := `{"results":[]}`
+		switch path := r.URL.Path; {
+		case strings.HasSuffix(path, "/pricing/product-type/domain"):
+			body = `{"prices":[{"product_action":"create","product_class":"com","price":9.5,"currency":"USD"},{"product_action":"renew","product_class":"com","price":"10.20","currency":"USD"}]}`
+		case strings.HasSuffix(path, "/check") && len(r.URL.Query()["domains"]) > 1:
+			body = `{"results":[{"domain":"two.com","available":"no"},7,{"domain":"one.com","available":true}]}`
+		case strings.HasSuffix(path, "/check"):
+			body = `{"results":[{"domain":"one.com","available":true}]}`
+		case r.Method == http.MethodPatch && strings.HasSuffix(path, "/one.com"):
+			body = goodDomain
+		case r.Method == http.MethodPatch:
+			acknowledged = true
+		case strings.HasSuffix(path, "/contacts"):
+			body = fmt.Sprintf(`{"results":[{"phone":7},{"contact_id":%q,"first_name":"Grace","last_name":"Example","email":"g@example.com","phone":"+44.2071234567","street":"High St 1","city":"London","postal_code":"N1 1AA","country":"GB"}]}`, contact)
+		case strings.HasSuffix(path, "/events") && !acknowledged:
+			body = fmt.Sprintf(`{"results":[{"event_id":%q,"object_id":%q,"object_type":"DOMAIN","type":"RENEWAL"}]}`, event, object)
+		case strings.HasSuffix(path, object):
+			body = `{"name":["one.com"]}`
+		}
+		_, _ = w.Write([]byte(body)) // the client may have left
+	})
+	if p, err := b.Price(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Name: "one.com", Years: 1}); err != nil || p.Total != 10_200_000 {
+		t.Errorf("the other price: got %+v, %v", p, err)
+	}
+	if got, err := b.AvailableAll(t.Context(), []deed.Name{"one.com", "two.com"}); err != nil || len(got) != 1 || !got["one.com"].Available {
+		t.Errorf("the other name: got %+v, %v", got, err)
+	}
+	owner := lifecycle.Contact{Name: "Grace Example", Email: "g@example.com", Phone: "+44.2071234567", Street: []string{"High St 1"}, City: "London", PostalCode: "N1 1AA", Country: "GB"}
+	if id, err := b.SetRegistrant(t.Context(), "one.com", owner); err != nil || id != contact {
+		t.Errorf("the other contact: got %s, %v", id, err)
+	}
+	var got []registrar.Message
+	more, err := b.NextMessage(t.Context(), func(_ context.Context, m registrar.Message) error { got = append(got, m); return nil })
+	if err != nil || !more || len(got) != 1 || got[0].ID != event || got[0].Name != "" || !acknowledged {
+		t.Errorf("the event: got %+v, %t, %v", got, more, err)
+	}
+}
+
+// An event whose domain the vendor fails to look up, again and again, waits behind the others.
+func TestEventWithoutAnswer(t *testing.T) {
+	const first, second, object = "event_01h45ytscbebyvny4gc8cr8ma2", "event_01h45ytscbebyvny4gc8cr8ma3", "domain_01h45ytscbebyvny4gc8cr8ma2"
+	b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", asJSON)
+		if strings.HasSuffix(r.URL.Path, object) {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = fmt.Fprintf(w, `{"results":[{"event_id":%q,"object_id":%q,"object_type":"DOMAIN"},{"event_id":%q}]}`, first, object, second) // the client may have left
+	})
+	for _, want := range []string{"", second, ""} {
+		got := ""
+		_, err := b.NextMessage(t.Context(), func(_ context.Context, m registrar.Message) error { got = m.ID; return nil })
+		if got != want || isUnknown(err) != (want == "") {
+			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	}
 }

@@ -152,7 +152,8 @@ func (b *Backend) namesAfter(ctx context.Context, after deed.Name, limit int) ([
 }
 
 // holdings returns the domains with their DS records. One that has left the account
-// meanwhile has none: the page stays as long as it is.
+// meanwhile has none, so that the page stays as long as it is, and so has one whose DS cannot
+// be read: it must not hide the others.
 func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holding, error) {
 	out := make([]lifecycle.Holding, 0, len(all))
 	for _, d := range all {
@@ -160,7 +161,7 @@ func (b *Backend) holdings(ctx context.Context, all []domain) ([]lifecycle.Holdi
 		if !b.config.ListWithoutDS {
 			var err error
 			h.DS, err = b.ds(ctx, readLane, d.name)
-			if err != nil && deed.CodeOf(err) != deed.CodeNotFound {
+			if err != nil && deed.CodeOf(err) != deed.CodeNotFound && !errors.Is(err, errUndocumented) {
 				return nil, err
 			}
 		}

@@ -12,14 +12,19 @@ import (
 	"deed.example/deed/internal/registrar/opusdns"
 )
 
-// listing returns a vendor that lists these names in this order, without DS records.
+// listing returns a vendor that lists these names in this order, without DS records but one
+// that cannot be.
 // change changes a page before it is sent.
 func listing(t *testing.T, list func() []string, change func(page int, body string) string) *opusdns.Backend {
 	t.Helper()
 	return answering(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", asJSON)
 		if strings.HasSuffix(r.URL.Path, "/dnssec") {
-			_, _ = w.Write([]byte("[]")) // the client may have left
+			body := "[]"
+			if strings.Contains(r.URL.Path, "n0007.com") { // as far as this name is listed
+				body = `[{"record_type":"ds_data","key_tag":70000}]`
+			}
+			_, _ = w.Write([]byte(body)) // the client may have left
 			return
 		}
 		page, _ := strconv.Atoi(r.URL.Query().Get("page")) // the backend always sends both
@@ -164,8 +169,13 @@ func TestHostileInventory(t *testing.T) {
 		body = strings.ReplaceAll(body, `"n0004.com"`, `"n0004..com"`)
 		return body
 	}
-	b := listing(t, list, unreadable)
+	b := listing(t, list, func(page int, body string) string {
+		return strings.ReplaceAll(unreadable(page, body), `"nameservers":[`, `"nameservers":[{"hostname":"NS1.Example.net."},`)
+	})
 	if got, err := all(t, b, 10); err != nil || len(got) != 28 || len(b.Warnings()) != 1 {
 		t.Errorf("got %d names, %v and warnings %v, want 28 and one", len(got), err, b.Warnings())
+	}
+	if h, err := b.Holdings(t.Context(), "", 1); err != nil || len(h) != 1 || !slices.Equal(h[0].Nameservers, []string{"ns1.example.net"}) {
+		t.Errorf("a repeated name server: got %+v, %v", h, err)
 	}
 }

@@ -99,6 +99,9 @@ func (b *Backend) update(ctx context.Context, name deed.Name, in updateRequest) 
 		return domain{}, b.notChanged(ctx, "change", name, err)
 	}
 	d, err := parseDomain(reply)
+	if err == nil && d.name != name {
+		err = fmt.Errorf("%w: it is about %s", errUndocumented, d.name)
+	}
 	if err != nil {
 		return d, b.unknown("change "+string(name), err)
 	}

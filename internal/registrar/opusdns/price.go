@@ -7,6 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 )
@@ -26,7 +29,7 @@ type priceList struct {
 
 // Price implements registrar.PriceLister.
 func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price, error) {
-	c, err := b.check(ctx, o.Name)
+	c, err := b.check(ctx, readLane, o.Name)
 	if err != nil {
 		return registrar.Price{}, err
 	}
@@ -62,7 +65,7 @@ func noPrice(o registrar.Order) error {
 // total returns the price of an order for a premium name; 0 if it is not known.
 func (p premium) total(o registrar.Order) deed.USDC {
 	switch {
-	case o.Kind == registrar.OrderRegister && o.Years > 0:
+	case o.Kind == registrar.OrderRegister && o.Years > 0 && p.create > 0:
 		return p.create + times(p.renew, o.Years-1)
 	case o.Kind == registrar.OrderTransfer:
 		return p.transfer
@@ -118,7 +121,7 @@ func (b *Backend) priceList(ctx context.Context) (*priceList, error) {
 		return list, nil
 	}
 	var reply struct {
-		Prices []priceReply `json:"prices"`
+		Prices []jsontext.Value `json:"prices"`
 	}
 	path := "/v1/organizations/" + b.config.Organization + "/pricing/product-type/domain"
 	if err := b.api.do(ctx, request{lane: readLane, method: http.MethodGet, path: path, limit: maxList}, &reply); err != nil {
@@ -126,8 +129,8 @@ func (b *Backend) priceList(ctx context.Context) (*priceList, error) {
 	}
 	list = &priceList{at: time.Now(), price: map[product]deed.USDC{}}
 	bad := 0
-	for _, r := range reply.Prices {
-		p, price, err := r.parse()
+	for _, raw := range reply.Prices {
+		p, price, err := parseEntry(raw)
 		if err != nil {
 			bad++
 			continue
@@ -148,20 +151,18 @@ func (b *Backend) priceList(ctx context.Context) (*priceList, error) {
 	return list, nil
 }
 
-type priceReply struct {
-	Type     string `json:"product_type"`
-	Action   string `json:"product_action"`
-	Class    string `json:"product_class"`
-	Price    string `json:"price"`
-	Currency string `json:"currency"`
-	Period   *struct {
-		Unit  string `json:"unit"`
-		Value int    `json:"value"`
-	} `json:"period"`
-}
-
-// parse checks an entry. The product of one that is not about a name is empty.
-func (r priceReply) parse() (product, deed.USDC, error) {
+// parseEntry reads an entry. The product of one that is not about a name is empty.
+func parseEntry(raw jsontext.Value) (product, deed.USDC, error) {
+	var r struct {
+		Action   string  `json:"product_action"`
+		Class    string  `json:"product_class"`
+		Price    string  `json:"price"`
+		Currency string  `json:"currency"`
+		Period   *period `json:"period"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return product{}, 0, err
+	}
 	switch r.Action {
 	case "create", "renew", "transfer", "restore":
 	default:

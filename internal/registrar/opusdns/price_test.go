@@ -1,10 +1,13 @@
 package opusdns_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/opusdns"
 	"deed.example/deed/internal/registrar/opusdns/opusdnstest"
@@ -16,13 +19,10 @@ const (
 	premiumCost deed.USDC = 2_500_000_000
 )
 
-// A premium name is ordered at the price that the buyer was told. If it changes
-// meanwhile, or nobody was told one, the vendor refuses the order.
+// A premium name is ordered at the price that the buyer was told. If it costs more by
+// now, or nobody was told one, it is not bought.
 func TestPremium(t *testing.T) {
 	e := open(t)
-	if err := e.Place(t.Context(), e.order(premiumName)); deed.CodeOf(err) != deed.CodeRegistrationFailed {
-		t.Errorf("without a price: got %v", err)
-	}
 	a, err := e.Available(t.Context(), premiumName)
 	if err != nil || !a.Available || !a.Premium || a.Wholesale != premiumCost || a.Renewal != premiumCost {
 		t.Fatalf("got %+v, %v", a, err)
@@ -40,6 +40,12 @@ func TestPremium(t *testing.T) {
 	}
 	o := e.order(premiumName)
 	o.Years = 2
+	for _, o.MaxCost = range []deed.USDC{0, 2*premiumCost - 1} {
+		if err := e.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+			t.Errorf("at most %s: got %v", o.MaxCost, err)
+		}
+	}
+	o.MaxCost = 2 * premiumCost
 	if err := e.Place(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -49,46 +55,65 @@ func TestPremium(t *testing.T) {
 	e.conforms(t)
 }
 
-// Another process may have told the price. Then the vendor's is confirmed, up to the
-// limit.
-func TestPremiumOfAnotherProcess(t *testing.T) {
-	for limit, want := range map[deed.USDC]deed.Code{0: deed.CodeRegistrationFailed, premiumCost - 1: deed.CodeRegistrationFailed, premiumCost: ""} {
-		e := open(t, func(c *opusdns.Config) { c.MaxPremium = limit })
-		if err := e.Place(t.Context(), e.order(premiumName)); deed.CodeOf(err) != want {
-			t.Errorf("at most %s: got %v, want %q", limit, err, want)
+// A premium name is renewed at the price that was agreed on, with its restore, and not at
+// any other. Nobody has asked this process for the price, and the vendor tells none of the
+// registration of a name that is taken.
+func TestPremiumRenewal(t *testing.T) {
+	for restore, cost := range map[bool]deed.USDC{false: 2 * premiumCost, true: 4 * premiumCost} {
+		e := open(t)
+		bought := e.order(premiumName)
+		bought.MaxCost = premiumCost
+		if err := e.Place(t.Context(), bought); err != nil {
+			t.Fatal(err)
+		}
+		h, err := e.Holding(t.Context(), premiumName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if restore {
+			e.Advance(h.Expires.AddDate(0, 0, 46).Sub(e.Now()))
+		}
+		o := registrar.Order{Kind: registrar.OrderRenew, Reference: "renewal", Name: premiumName, Years: 2, From: h.Expires, Restore: restore, Submitted: e.Now()}
+		for _, o.MaxCost = range []deed.USDC{0, cost - 1} {
+			if err := e.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+				t.Errorf("at most %s: got %v", o.MaxCost, err)
+			}
+			if got, err := e.Holding(t.Context(), premiumName); err != nil || got.Phase != h.Phase && !restore || restore && got.Phase != lifecycle.PhaseRedemption {
+				t.Errorf("at most %s: got %+v, %v, want it as it was", o.MaxCost, got, err)
+			}
+		}
+		o.MaxCost = cost
+		if err := e.Place(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+		if got, err := e.Holding(t.Context(), premiumName); err != nil || !got.Expires.Equal(h.Expires.AddDate(2, 0, 0)) {
+			t.Errorf("got %+v, %v, want two more years", got, err)
 		}
 		e.conforms(t)
 	}
 }
 
-// A premium name is renewed at the price that was told, and not at any other.
-func TestPremiumRenewal(t *testing.T) {
-	e := open(t)
-	if _, err := e.Available(t.Context(), premiumName); err != nil {
-		t.Fatal(err)
+// A premium name is not transferred at the price of others, whatever the vendor tells of
+// its own.
+func TestPremiumTransfer(t *testing.T) {
+	for _, body := range []string{
+		check(`"available":false,"is_premium":true`),
+		strings.Replace(check(prices("2500.00", "80.5", "USD")), `"available":true`, `"available":false`, 1),
+	} {
+		b := answering(t, func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, "/check") {
+				w.Header().Set("Content-Type", asProblem)
+				w.WriteHeader(http.StatusNotFound)
+				_, _ = w.Write([]byte(`{"type":"domain-not-found","title":"Error","status":404,"code":"ERROR_DOMAIN_NOT_FOUND"}`)) // the client may have left
+				return
+			}
+			w.Header().Set("Content-Type", asJSON)
+			_, _ = w.Write([]byte(body)) // the client may have left
+		})
+		if err := b.Transferable(t.Context(), "one.com", "a good code"); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("%s: got %v, want %s", body, err, deed.CodeValidation)
+		}
 	}
-	e.register(t, premiumName)
-	h, err := e.Holding(t.Context(), premiumName)
-	if err != nil {
-		t.Fatal(err)
-	}
-	another, err := opusdns.Open(opusdns.Config{
-		BaseURL: e.url, Key: opusdnstest.Key, Secret: "a secret of the test", Organization: opusdnstest.Organization, Contact: e.vendor.AddContact(), Now: e.Now,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := registrar.Order{Kind: registrar.OrderRenew, Reference: "renewal", Name: premiumName, Years: 2, From: h.Expires, Submitted: e.Now()}
-	if err := another.Place(t.Context(), o); deed.CodeOf(err) != deed.CodeRegistrationFailed {
-		t.Errorf("without a price: got %v", err)
-	}
-	if err := e.Place(t.Context(), o); err != nil {
-		t.Error(err)
-	}
-	if got, err := e.Holding(t.Context(), premiumName); err != nil || !got.Expires.Equal(h.Expires.AddDate(2, 0, 0)) {
-		t.Errorf("got %+v, %v, want two more years", got, err)
-	}
-	e.conforms(t)
 }
 
 // A name that was not premium when it was sold is not bought as one.

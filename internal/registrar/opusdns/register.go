@@ -44,7 +44,7 @@ func (b *Backend) register(ctx context.Context, o registrar.Order) error {
 	if p.is(codeDomainExists) {
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is taken", o.Name)
 	}
-	if c, checkErr := b.check(ctx, o.Name); checkErr == nil && !c.available {
+	if c, checkErr := b.check(ctx, orderLane, o.Name); checkErr == nil && !c.available {
 		return deed.Errorf(deed.CodeDomainUnavailable, "%s is not available", o.Name)
 	}
 	return refused(o, p)
@@ -80,8 +80,8 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 	if err != nil || !premium {
 		return in, err
 	}
-	if o.MaxCost > 0 && p.total(o) > o.MaxCost {
-		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, p.total(o))
+	if p.total(o) == 0 { // it may be taken, also by this order
+		return in, fmt.Errorf("register %s: the vendor does not tell its price", o.Name)
 	}
 	if in.ExpectedPrice, err = formatPrice(p.total(o)); err != nil {
 		return in, deed.Errorf(deed.CodeRegistrationFailed, "%s: %v", o.Name, err)
@@ -90,18 +90,17 @@ func (b *Backend) registration(ctx context.Context, o registrar.Order) (register
 }
 
 // agreedPremium returns the prices of a premium name that may be confirmed for the
-// order: those that the buyer was told. Another process may have told them; then they
-// are what the vendor says now, up to the configured limit.
+// order: what the vendor says now, up to what the buyer has agreed to.
 func (b *Backend) agreedPremium(ctx context.Context, o registrar.Order) (p premium, ok bool, err error) {
-	if p, ok = b.quotedPremium(o.Name); ok || b.config.MaxPremium == 0 {
-		return p, ok, nil
+	if o.MaxCost == 0 {
+		return p, false, nil // it was not sold as a premium name
 	}
-	c, err := b.check(ctx, o.Name)
+	c, err := b.check(ctx, orderLane, o.Name)
 	if err != nil || c.premium == nil {
 		return p, false, err
 	}
-	if total := c.premium.total(o); total > b.config.MaxPremium {
-		return p, false, deed.Errorf(deed.CodeRegistrationFailed, "%s costs more than is paid for a name whose price was not agreed on", o.Name)
+	if total := c.premium.total(o); total > o.MaxCost {
+		return p, false, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, total)
 	}
 	return *c.premium, true, nil
 }

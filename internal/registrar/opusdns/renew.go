@@ -155,8 +155,8 @@ func (b *Backend) restore(ctx context.Context, d domain, o registrar.Order) (dom
 	return d, nil
 }
 
-// confirmed returns the price that is confirmed with an order for a premium name. It
-// fails when the buyer was not told one: then it may be any.
+// confirmed returns the price that is confirmed with a part of an order for a premium
+// name. It fails when the buyer was not told one: then it may be any.
 func (b *Backend) confirmed(ctx context.Context, d domain, o registrar.Order, price func(premium) deed.USDC) (string, error) {
 	if !d.premium {
 		return "", nil
@@ -168,7 +168,7 @@ func (b *Backend) confirmed(ctx context.Context, d domain, o registrar.Order, pr
 	if !ok || price(p) == 0 {
 		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s has a price of its own, which was not agreed on", d.name)
 	}
-	if o.MaxCost > 0 && price(p) > o.MaxCost {
+	if price(p) > o.MaxCost {
 		return "", deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", d.name, price(p))
 	}
 	text, err := formatPrice(price(p))

@@ -1,7 +1,6 @@
 package opusdns
 
 import (
-	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/secretfile"
 )
@@ -19,13 +18,6 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 	}
 	if url := r.Text("base_url"); url != "" {
 		cfg.BaseURL = url
-	}
-	if text := r.Text("max_premium_usd"); text != "" {
-		amount, err := deed.ParseUSDC(text)
-		if err != nil {
-			r.Fail("max_premium_usd", err)
-		}
-		cfg.MaxPremium = amount
 	}
 	cfg.Key = r.SecretFile("key_file", secretfile.Read)
 	deadline := r.Deadline()

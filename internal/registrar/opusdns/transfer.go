@@ -34,7 +34,7 @@ func (b *Backend) Transferable(ctx context.Context, name deed.Name, code deed.Se
 	if deed.CodeOf(err) != deed.CodeNotFound {
 		return err
 	}
-	c, err := b.check(ctx, name)
+	c, err := b.check(ctx, readLane, name)
 	switch {
 	case err != nil:
 		return err
@@ -105,7 +105,7 @@ func (b *Backend) notTransferred(ctx context.Context, o registrar.Order, p *prob
 	case p.is(codeDomainExists, codeAlreadyOwned):
 		return refused(o, p)
 	}
-	if c, err := b.check(ctx, o.Name); err == nil && c.available {
+	if c, err := b.check(ctx, orderLane, o.Name); err == nil && c.available {
 		return notRegistered(o.Name)
 	}
 	return refused(o, p)

@@ -59,7 +59,7 @@ func (s *Server) execute(c *client, cmd command) answer {
 	case cmd.Check != nil && cmd.Check.HostCheck != nil:
 		return s.hostCheck(*cmd.Check.HostCheck)
 	case cmd.Transfer != nil && cmd.Transfer.DomainTransfer != nil:
-		return s.transfer(c, *cmd.Transfer.DomainTransfer, cmd.Transfer.Op)
+		return s.transfer(c, *cmd.Transfer.DomainTransfer, cmd.Transfer.Op, cmd.Ext)
 	}
 	for _, h := range []struct {
 		o *domain

@@ -147,6 +147,7 @@ type added struct {
 	} `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 check"`
 	FeeCreate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
 	FeeRenew  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renew"`
+	FeeTrans  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 transfer"`
 }
 
 // agreed is the price that a client agrees to.

@@ -9,7 +9,7 @@ import (
 	"deed.example/deed/internal/registrar/registry"
 )
 
-func (s *Server) transfer(c *client, in domain, op string) answer {
+func (s *Server) transfer(c *client, in domain, op string, ext added) answer {
 	name, ok := parse(in.Name)
 	if !ok {
 		return answer{code: 2005}
@@ -27,7 +27,7 @@ func (s *Server) transfer(c *client, in domain, op string) answer {
 	}
 	switch op {
 	case "request":
-		return s.request(c, e, code)
+		return s.request(c, e, code, ext)
 	case "query":
 		return s.query(c, e, code)
 	case "cancel":
@@ -38,12 +38,19 @@ func (s *Server) transfer(c *client, in domain, op string) answer {
 	return answer{code: 2005}
 }
 
-func (s *Server) request(c *client, e registry.Entry, code string) answer {
+func (s *Server) request(c *client, e registry.Entry, code string, ext added) answer {
+	av, err := s.cfg.Registry.Available(s.ctx, e.Name)
+	if err != nil {
+		return answer{}
+	}
+	cost := s.cost(registrar.Availability{Premium: av.Premium, Wholesale: av.Renewal}, 1)
 	switch {
 	case clientOf(e.Account) == c.clID:
 		return answer{code: 2106}
 	case e.Transfer != "":
 		return answer{code: 2300}
+	case av.Premium && !s.agrees(ext.FeeTrans, cost):
+		return answer{code: 2004, reason: "the fee of a premium name is wrong"}
 	}
 	o := registrar.Order{Kind: registrar.OrderTransfer, Reference: s.nextTRID(), Name: e.Name, Years: 1, AuthCode: deed.Secret(code)}
 	if err := s.place(c, o); err != nil {
@@ -58,7 +65,7 @@ func (s *Server) request(c *client, e registry.Entry, code string) answer {
 	s.mu.Unlock()
 	data := s.describeTransfer(e.Name, o.Reference, e.Account)
 	s.notify(clientOf(e.Account), "Transfer requested.", data)
-	return answer{code: 1001, data: data, ext: s.charge("trnData", s.cost(registrar.Availability{}, 1), c)}
+	return answer{code: 1001, data: data, ext: s.charge("trnData", cost, c)}
 }
 
 // lastTransfer returns the reference of the last transfer of the name, or "".

@@ -129,9 +129,11 @@ func (s *Server) check(c call) reply {
 			result["claims_key"] = "2013041500/2/6/9/rJ1NrDO92vDsAzf7EQzgjX4R0000000001"
 		}
 		if a.Premium {
-			result["is_premium"], result["premium_pricing"] = true, map[string]any{"prices": []any{
-				s.premiumPrice("create", a.Wholesale), s.premiumPrice("renew", a.Renewal), s.premiumPrice("restore", 2*a.Renewal),
-			}}
+			prices := []any{s.premiumPrice("renew", a.Renewal), s.premiumPrice("restore", 2*a.Renewal)}
+			if a.Available {
+				prices = append(prices, s.premiumPrice("create", a.Wholesale))
+			}
+			result["is_premium"], result["premium_pricing"] = true, map[string]any{"prices": prices}
 		}
 	}
 	return reply{status: http.StatusOK, body: map[string]any{"results": results}}

@@ -106,6 +106,7 @@ func writeHuge(ctx context.Context, w http.ResponseWriter) {
 // breakSchema returns the reply with types that the schema does not have.
 func breakSchema(raw []byte) []byte {
 	out := bytes.ReplaceAll(raw, []byte(`"name":"`), []byte(`"name":7,"was":"`))
+	out = bytes.ReplaceAll(out, []byte(`"domain":"`), []byte(`"domain":7,"was":"`))
 	out = bytes.ReplaceAll(out, []byte(`"results":[`), []byte(`"results":[7,`))
 	if bytes.Equal(out, raw) {
 		out = append([]byte(`{"reply":`+strconv.Quote("broken")+`,`), bytes.TrimPrefix(raw, []byte("{"))...)
