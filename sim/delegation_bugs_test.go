@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -368,4 +369,27 @@ func TestHandOverWhileANameSettles(t *testing.T) {
 	s.handOver()
 	s.wait(100 * time.Hour)
 	s.is("at home", "home", 1)
+}
+
+// An owner who chooses others while the servers of a move are set at the registry, which then
+// refuses the others, and who goes back: the DS that was removed for the move is that of the
+// keys elsewhere, and is not set again.
+func TestOthersAreChosenWhileTheServersChange(t *testing.T) {
+	for place, ds := range map[string]int{"home": 1, "both": 0} {
+		for _, lost := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, lost %t", place, lost), func(t *testing.T) {
+				s := openScripted(t)
+				s.elsewhere(true)
+				s.must(s.to(place, ""))
+				s.wait(24*time.Hour + 55*time.Minute)
+				s.script["SetNameservers"] = append([]fate{{before: func() { s.must(s.to("b", "")) }, lost: lost}}, slices.Repeat([]fate{{refused: true}}, 20)...)
+				s.wait(2 * time.Hour)
+				s.is("changed", place, 0)
+				s.must(s.to(place, ""))
+				s.is("changed back", place, 0)
+				s.wait(100 * time.Hour)
+				s.is("in the end", place, ds)
+			})
+		}
+	}
 }

@@ -137,7 +137,8 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	}
 	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
 	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
-	if lifecycle.AnyServer(was.Nameservers, l.Servers) && !lifecycle.SameServers(is.Nameservers, was.Nameservers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
+	ours := lifecycle.AnyServer(was.Nameservers, l.Servers) || lifecycle.AnyServer(is.Nameservers, l.Servers)
+	if ours && !lifecycle.SameServers(is.Nameservers, was.Nameservers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
 		is.OurServersUntil = now
 	}
 	if err := l.arrived(ctx, was, is); err != nil {

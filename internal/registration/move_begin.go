@@ -79,7 +79,7 @@ func (s *Service) mayBeMade(ctx context.Context, m lifecycle.Move) (bool, error)
 // undoMove cancels a move before the servers have changed. Our DS is published again when it has
 // ended; that of other keys is set again before, so that it is not lost if this fails.
 func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
-	if len(m.DS) > 0 {
+	if len(m.DS) > 0 && !s.serversChanged(r, m) {
 		if err := s.Manager.SetDS(ctx, r.Name, m.DS); err != nil {
 			return fmt.Errorf("set the DS of %s again: %w", r.Name, err)
 		}
@@ -90,6 +90,12 @@ func (s *Service) undoMove(ctx context.Context, r lifecycle.Registration, m life
 		}
 	}
 	return s.dropMove(ctx, r, m)
+}
+
+// serversChanged reports whether the servers have changed to some of ours since the move began,
+// because its owner chose others while they did: the DS that was removed for it is not theirs.
+func (s *Service) serversChanged(r lifecycle.Registration, m lifecycle.Move) bool {
+	return lifecycle.SameServers(r.Nameservers, s.Nameservers) || r.OurServersUntil.After(m.Created)
 }
 
 // beginMove begins a move in place of an earlier one, if there is one. A name whose DS no
