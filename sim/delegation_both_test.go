@@ -1,11 +1,8 @@
 package sim
 
 import (
-	"context"
 	"testing"
 	"time"
-
-	"deed.example/deed/internal/registration"
 )
 
 // A name with some of our servers beside others has no DS of the others: ours do not have its
@@ -31,10 +28,7 @@ func TestOurServersBesideOthers(t *testing.T) {
 func TestOurServersAreForcedBesideOthers(t *testing.T) {
 	s := openScripted(t)
 	s.elsewhere(true)
-	s.forced = s.now.Add(forcedFor)
-	s.must(s.do("force both", func(ctx context.Context) error {
-		return s.service.Delegate(ctx, s.owner, signedName, registration.Delegation{Hosts: places["both"], Force: true})
-	}))
+	s.must(s.force("both"))
 	s.wait(2 * forcedFor)
 	s.is("forced", "both", 0)
 }

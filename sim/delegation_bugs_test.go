@@ -61,6 +61,14 @@ func (s *scripted) to(place string, method string, fates ...fate) error {
 	})
 }
 
+// force delegates the name at once, which may leave it bogus for a while.
+func (s *scripted) force(place string) error {
+	s.forced = s.now.Add(forcedFor)
+	return s.do("force "+place, func(ctx context.Context) error {
+		return s.service.Delegate(ctx, s.owner, signedName, registration.Delegation{Hosts: places[place], Force: true})
+	})
+}
+
 // put sets the DS.
 func (s *scripted) put(ds ...dnssec.DS) error {
 	return s.do("put a DS", func(ctx context.Context) error {
@@ -391,5 +399,18 @@ func TestOthersAreChosenWhileTheServersChange(t *testing.T) {
 				s.is("in the end", place, ds)
 			})
 		}
+	}
+}
+
+// A forced change that the registry does not answer leaves the move that its owner asked for
+// before, whether or not it was made.
+func TestForcedChangeWithoutAnAnswer(t *testing.T) {
+	for _, answer := range []fate{{notDone: true}, {lost: true}} {
+		s := openScripted(t)
+		s.must(s.to("a", ""))
+		s.script["SetNameservers"] = []fate{answer}
+		s.failed(s.force("both"))
+		s.wait(26 * time.Hour)
+		s.is("moved", "a", 0)
 	}
 }

@@ -19,20 +19,27 @@ func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegati
 	return s.beginMove(ctx, r, d, nil)
 }
 
-// force changes the name servers at once, in place of a move if there is one. If the registry
-// refuses them, that move goes on.
+// force changes the name servers at once, in place of a move if there is one. That is not made
+// meanwhile, and goes on if the registry refuses the servers or does not answer.
 func (s *Service) force(ctx context.Context, r lifecycle.Registration, d Delegation, pending *lifecycle.Move) error {
 	if pending == nil {
 		return s.changeServers(ctx, r, d)
 	}
-	if err := s.Moves.EndMove(ctx, *pending, ""); err != nil {
+	until := s.RegistryNow().Add(registryRetryDelay)
+	if pending.EffectiveAt.After(until) {
+		until = pending.EffectiveAt
+	}
+	delayed, err := s.Moves.DelayMove(ctx, *pending, MoveDelay{Until: until, Refused: pending.Refused})
+	if err == nil && !delayed {
+		err = lifecycle.ErrConcurrentAction
+	}
+	if err == nil {
+		err = s.changeServers(ctx, r, d)
+	}
+	if err != nil {
 		return err
 	}
-	err := s.changeServers(ctx, r, d)
-	if refused(err) {
-		return errors.Join(err, s.Moves.PutMove(ctx, *pending, pending, "")) // unless it has another one
-	}
-	return err
+	return s.Moves.EndMove(context.WithoutCancel(ctx), *pending, "")
 }
 
 // replaceMove changes the name servers of a name that has a move.
