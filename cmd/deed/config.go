@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,15 +141,10 @@ func (c *config) setRegistrar(key, value string) error {
 	case "tlds":
 		r.TLDs = strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
 	case "reserve_usd":
-		amount, err := deed.ParseUSDC(value)
-		if err != nil {
+		if err := amount(&r.Reserve).Set(value); err != nil {
 			return fmt.Errorf("%s: %w", key, plain(err))
 		}
-		r.Reserve = amount
-	case "markup", "fee_usd":
-		if err := c.setRegistrarMarkup(r, parts[2], value); err != nil {
-			return fmt.Errorf("%s: %w", key, plain(err))
-		}
+	case "markup", "fee_usd": // setMarkups
 	case "delete_orphans":
 		allowed, err := strconv.ParseBool(value)
 		if err != nil {
@@ -169,6 +165,24 @@ func (c *config) registrar(name string) *app.RegistrarConfig {
 		c.Registrars = append(c.Registrars, app.RegistrarConfig{Name: name, Values: map[string]string{}})
 	}
 	return &c.Registrars[i]
+}
+
+// setMarkups sets the markups of the file that override the general one, whose value the
+// environment and the flags may have changed.
+func (c *config) setMarkups(values map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		var err error
+		switch parts := strings.SplitN(key, ".", 3); {
+		case strings.HasPrefix(key, perTLD):
+			err = c.setPerTLD(key, values[key])
+		case isRegistrarKey(key) && (parts[2] == "markup" || parts[2] == "fee_usd"):
+			err = c.setRegistrarMarkup(c.registrar(parts[1]), parts[2], values[key])
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, plain(err))
+		}
+	}
+	return nil
 }
 
 // setRegistrarMarkup sets what is added to the prices of one registrar.

@@ -68,8 +68,12 @@ func TestLastWordCounts(t *testing.T) {
 		[catalog.tld.com]
 		markup = "0%"
 		[catalog.tld.io]
-		fee_usd = "1"`
-	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=environment", "DEED_LIMITS_SEARCH=3", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003"})
+		fee_usd = "1"
+		[registrar.a]
+		type = "local"
+		tlds = "*"
+		markup = "3%"`
+	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=environment", "DEED_LIMITS_SEARCH=3", "DEED_CATALOG_MARKUP=30%", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003", "--catalog-fee-usd", "0.75"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +83,14 @@ func TestLastWordCounts(t *testing.T) {
 	if c.Limits.Search.Max != 3 || c.Limits.DNS.Max != 2 || c.Limits.Account.Max != 30 {
 		t.Errorf("got limits %+v", c.Limits)
 	}
-	base := catalog.Markup{BasisPoints: 1250, Fee: 250_000}
-	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (catalog.Markup{Fee: 250_000}) || c.Pricing.PerTLD["io"] != (catalog.Markup{BasisPoints: 1250, Fee: 1_000_000}) {
+	base := catalog.Markup{BasisPoints: 3000, Fee: 750_000}
+	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (catalog.Markup{Fee: 750_000}) || c.Pricing.PerTLD["io"] != (catalog.Markup{BasisPoints: 3000, Fee: 1_000_000}) {
 		t.Errorf("got prices %+v", c.Pricing)
 	}
-	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "12.50%"} {
+	if m := c.Registrars[0].Markup; m == nil || *m != (catalog.Markup{BasisPoints: 300, Fee: 750_000}) {
+		t.Errorf("got markup %+v of the registrar", m)
+	}
+	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "30.00%"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got %s, want %q", out, want)
 		}

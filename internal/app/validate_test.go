@@ -11,6 +11,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
 
 // realConfig is a configuration in which everything but the registry is real.
@@ -175,6 +178,19 @@ func TestRequiredFields(t *testing.T) {
 		clear(&c)
 		if _, err := Open(t.Context(), c); err == nil {
 			t.Errorf("without %s it opens", name)
+		}
+	}
+}
+
+// A block of a registrar has its markup for the TLDs that it sells, also when that is
+// nothing.
+func TestMarkupsOfBlocks(t *testing.T) {
+	free, some := &catalog.Markup{}, &catalog.Markup{BasisPoints: 100}
+	of := registrarMarkup([]RegistrarConfig{{TLDs: []string{".COM"}, Markup: free}, {TLDs: []string{"net"}}, {TLDs: []string{"*"}, Markup: some}})
+	for tld, want := range map[deed.TLD]*catalog.Markup{"com": free, "net": nil, "org": some} {
+		got, ok := of(tld)
+		if ok != (want != nil) || ok && got != *want {
+			t.Errorf("%s: got %+v, %t, want %+v", tld, got, ok, want)
 		}
 	}
 }
