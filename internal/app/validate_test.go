@@ -182,6 +182,15 @@ func TestRequiredFields(t *testing.T) {
 	}
 }
 
+// Money that is paid before chain.from_block is nobody's, so the block must be there.
+func TestFirstBlockIsThere(t *testing.T) {
+	c := sandbox(t)
+	c.ChainFirst = 30_000_000
+	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "chain.from_block: it is 30000000") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A block of a registrar has its markup for the TLDs that it sells, also when that is
 // nothing.
 func TestMarkupsOfBlocks(t *testing.T) {
