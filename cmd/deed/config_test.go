@@ -168,14 +168,15 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	if err := os.WriteFile(path, []byte("postgres://deed:hunter2@db.example/deed?password=hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, out, err := read(t, "", []string{"DEED_DATABASE_URL=file:" + path}, []string{"--cache-url", "redis://:hunter2@cache.example:6379/0"})
+	environ := []string{"DEED_DATABASE_URL=file:" + path, "DEED_CHAIN_RPC_URL=https://hunter2@rpc.example/v2/hunter2?key=hunter2#hunter2"}
+	c, out, err := read(t, "", environ, []string{"--cache-url", "redis://:hunter2@cache.example:6379/0", "--registrar-allow-embedded", "true"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.DatabaseURL.Reveal() != "postgres://deed:hunter2@db.example/deed?password=hunter2" {
 		t.Errorf("got %s", c.DatabaseURL.Reveal())
 	}
-	if strings.Contains(out, "hunter2") || !strings.Contains(out, "db.example") || !strings.Contains(out, "cache.example") {
+	if strings.Contains(out, "hunter2") || !strings.Contains(out, "db.example") || !strings.Contains(out, "cache.example") || !strings.Contains(out, "https://rpc.example/xxxxx") {
 		t.Errorf("got %s", out)
 	}
 }
