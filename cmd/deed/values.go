@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -53,13 +54,20 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 				return "", fmt.Errorf("%s is empty: write the address into it", path)
 			}
 		}
+		if s == "" { // likewise
+			return "", errors.New("it is empty: write an address, or leave the setting out")
+		}
 		scheme, _, _ := strings.Cut(s, "://")
-		if s != "" && oneOf(schemes...)(scheme) != nil {
+		if oneOf(schemes...)(scheme) != nil {
 			// Does not quote the text: it may be a bare password.
 			return "", fmt.Errorf("it must begin with %s://, or be file: and the path of a file that does", schemes[0])
 		}
-		// What cannot be parsed here, such as several hosts, is left to who connects.
-		if u, err := url.Parse(s); err == nil && u.Port() != "" {
+		u, err := url.Parse(s)
+		if strings.HasPrefix(scheme, "http") && (err != nil || u.Host == "") {
+			return "", errors.New("it is not an address: write https://host/path")
+		}
+		// What cannot be parsed otherwise, such as several hosts, is left to who connects.
+		if err == nil && u.Port() != "" {
 			if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil {
 				return "", errors.New("a port is a number up to 65535")
 			}
@@ -128,11 +136,31 @@ func blockNumber(at *uint64) value[uint64] {
 	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
 }
 
+// blocks is a number of blocks above zero.
+func blocks(at *uint64) value[uint64] {
+	v := blockNumber(at)
+	parse := v.parse
+	v.parse = func(s string) (uint64, error) {
+		n, err := parse(s)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("%q is not a number of blocks above 0", s)
+		}
+		return n, nil
+	}
+	return v
+}
+
+// maxDuration is the longest limit that PostgreSQL takes, in milliseconds: over 24 days.
+const maxDuration = math.MaxInt32 * time.Millisecond
+
 func duration(at *time.Duration) value[time.Duration] {
 	return value[time.Duration]{at, func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
-		if err != nil || d < 0 {
+		switch {
+		case err != nil || d < 0:
 			return 0, fmt.Errorf("%q is not a time: write it like 30s or 5m", s)
+		case d > maxDuration || d%time.Millisecond != 0:
+			return 0, fmt.Errorf("%q is not a time in whole milliseconds, of at most 24 days", s)
 		}
 		return d, nil
 	}, time.Duration.String}
@@ -152,15 +180,25 @@ func positiveDuration(at *time.Duration) value[time.Duration] {
 	return v
 }
 
+// maxAmount is more than any setting needs. Sums with it do not overflow.
+const maxAmount = 1_000_000_000 * 100 * deed.Cent
+
 func amount(at *deed.USDC) value[deed.USDC] {
-	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
+	return value[deed.USDC]{at, func(s string) (deed.USDC, error) {
+		n, err := deed.ParseUSDC(s)
+		if err == nil && n > maxAmount {
+			err = fmt.Errorf("%q is too large an amount", s)
+		}
+		return n, err
+	}, deed.USDC.String}
 }
 
 // positiveAmount is an amount above zero.
 func positiveAmount(at *deed.USDC) value[deed.USDC] {
 	v := amount(at)
+	parse := v.parse
 	v.parse = func(s string) (deed.USDC, error) {
-		n, err := deed.ParseUSDC(s)
+		n, err := parse(s)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%q is not an amount above 0", s)
 		}
@@ -240,6 +278,9 @@ func resolvers(at *[]string) value[[]string] {
 			if address(w) != nil {
 				return nil, fmt.Errorf("%q is not a resolver: write host:port, or system", w)
 			}
+		}
+		if len(all) == 0 {
+			return nil, errors.New("there is no resolver: write host:port, or system")
 		}
 		return all, nil
 	}
