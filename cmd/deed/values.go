@@ -81,15 +81,8 @@ func boolean(at *bool) value[bool] {
 	return value[bool]{at, func(s string) (bool, error) { return s == "true", oneOf("true", "false")(s) }, strconv.FormatBool}
 }
 
-func positive(at *int) value[int] {
-	return value[int]{at, func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%q is not a number above 0", s)
-		}
-		return n, nil
-	}, strconv.Itoa}
-}
+// positive is a whole number above zero. Products with it do not overflow.
+func positive(at *int) value[int] { return between(at, 1, 1_000_000_000) }
 
 // between is a whole number within both limits.
 func between(at *int, low, high int) value[int] {
