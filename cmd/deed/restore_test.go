@@ -172,7 +172,14 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 	if err == nil || !strings.Contains(out, lost+"UNDECIDED: registrar outside: orders cannot be found by their reference") || !strings.Contains(out, "0 payments decided on") {
 		t.Errorf("restore finish with a registrar that cannot search: %v: %s", err, out)
 	}
+	checkpoint := filepath.Join(dir, "audit.checkpoint")
+	if err := os.WriteFile(checkpoint, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	out, err = finishRestored(dir, db)
+	if _, err := os.Stat(checkpoint); !os.IsNotExist(err) {
+		t.Errorf("the next audit does not start at the beginning: %v", err)
+	}
 	if err != nil || !strings.Contains(out, lost+"is refunded") {
 		t.Errorf("restore finish: %v: %s", err, out)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -39,7 +41,13 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
 		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,
 	}
-	return restore.Finish(ctx, dryRun)
+	all, err := restore.Finish(ctx, dryRun)
+	if !dryRun { // the next audit starts at the beginning, whatever is sold until then
+		if gone := os.Remove(a.config.checkpointFile()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return all, err
 }
 
 // checkRestored makes sure that nothing is delivered that was refunded after the
