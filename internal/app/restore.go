@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -29,6 +30,13 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	}
 	a.money.payments.Restoring = true
 	if err := readChain(ctx, a.money.payments); err != nil {
+		return nil, err
+	}
+	missing, err := a.missingRegistrars(ctx)
+	if err == nil && len(missing) > 0 { // what was ordered there would be refunded
+		err = fmt.Errorf("these registrars have names or orders in the backup and are not configured: %s: add their blocks first", strings.Join(missing, ", "))
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := a.RefreshPrices(ctx); err != nil {

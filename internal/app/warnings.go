@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+
+	"deed.example/deed/internal/sqldb"
 )
 
 // warnings returns settings that the operator may not have intended.
@@ -58,6 +61,25 @@ func (a *App) warnOfLoss(ctx context.Context) error {
 		a.warnings = append(a.warnings, setting+" of PostgreSQL is off: a crash can lose or damage orders and payments that were recorded; turn it on")
 	}
 	return nil
+}
+
+// warnOfMissing adds a warning for each registrar that is missing in the configuration.
+func (a *App) warnOfMissing(ctx context.Context) error {
+	missing, err := a.missingRegistrars(ctx)
+	for _, name := range missing {
+		a.warnings = append(a.warnings, "registrar."+name+" is not configured, and has names or open orders: they cannot be renewed, changed or completed until its block is there again")
+	}
+	return err
+}
+
+// missingRegistrars returns the registrars that have names or open orders and are not
+// configured.
+func (a *App) missingRegistrars(ctx context.Context) ([]string, error) {
+	all, err := sqldb.Registrations{DB: a.DB}.Backends(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read which registrars have names: %w", err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { _, err := a.registrar.Backend(name); return err == nil }), nil
 }
 
 func loopback(address string) bool {
