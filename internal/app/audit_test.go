@@ -100,6 +100,12 @@ func TestAuditContinues(t *testing.T) {
 	if after, err := os.ReadFile(c.checkpointFile()); err != nil || string(after) != string(written) {
 		t.Errorf("the next audit would not look at it: %s, %v", after, err)
 	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE payments SET payer = '0x01'`); err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(true); len(r.Chain.Unbooked) != 1 {
+		t.Errorf("got %+v, want that somebody else is in the books as the payer", r.Chain)
+	}
 }
 
 // testUncompared audits a deployment whose chain is not there, and one that takes no
