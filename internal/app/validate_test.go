@@ -150,6 +150,15 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("got %q, want one about the treasury", w)
 	}
 	c = Default()
+	c.PrimaryListen = "127.0.0.1:5354"
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "dns.primary_allow") {
+		t.Errorf("got %q, want one about transfers", w)
+	}
+	c.PrimaryListen, c.Secondaries = off, []string{"ns1.example@192.0.2.1:53"}
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "dns.primary_listen is not") {
+		t.Errorf("got %q, want one about transfers", w)
+	}
+	c = Default()
 	c.Registrars = []RegistrarConfig{{Name: "a", Type: localKind}}
 	if w := c.warnings(); len(w) != 0 {
 		t.Errorf("got %q, want none about the embedded registry", w)

@@ -39,6 +39,12 @@ func (c *Config) warnings() []string {
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")
 	}
+	if c.PrimaryListen != off && c.TSIG == "" && len(c.PrimaryAllow) == 0 {
+		out = append(out, "dns.primary_listen is set but neither dns.tsig nor dns.primary_allow is: no name server may transfer zones")
+	}
+	if c.PrimaryListen == off && len(c.Secondaries) > 0 {
+		out = append(out, "dns.secondaries is set but dns.primary_listen is not: they are told of changes, and cannot transfer zones from here")
+	}
 	if c.RedirectTLSListen == off && c.RedirectListen != off && c.ACMEEmail != "" {
 		out = append(out, "redirect.acme_email is set but redirect.tls_listen is not: hosts with a FORWARD record are answered over HTTP only")
 	}
