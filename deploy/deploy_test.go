@@ -111,6 +111,9 @@ func TestUnit(t *testing.T) {
 	analyze := tool(t, "systemd-analyze")
 	unit := filepath.Join(t.TempDir(), "deed.service")
 	text := strings.ReplaceAll(read(t, "systemd/deed.service"), "/usr/local/bin/deed", "/bin/true") // it need not be installed
+	if !strings.Contains(text, "\nLimitCORE=1\n") {
+		t.Error("a handler of core dumps gets the memory of a node that crashes")
+	}
 	if strings.Contains(text, "\nProcSubset=pid") {
 		t.Error("the runtime cannot read how many connections may wait, and takes 128")
 	}

@@ -51,6 +51,9 @@ func audit(ctx context.Context, c *config, full bool, out io.Writer) error {
 		fmt.Fprintln(out, "no payments are taken: there is nothing to compare with the chain")
 	}
 	printNotices(r.Notices, out)
+	if r.NotKept != nil {
+		fmt.Fprintf(out, "note     the next audit starts where this one did: %v\n", r.NotKept)
+	}
 	fmt.Fprintf(out, "\n%d invariants, %d broken; %d payments and jobs are open\n", len(r.Findings), broken, r.Open)
 	return verdict(r, broken)
 }

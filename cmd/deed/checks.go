@@ -84,7 +84,7 @@ func address(s string) error {
 	if err != nil {
 		return fmt.Errorf("%q is not an address: write host:port", s)
 	}
-	if _, err := net.LookupPort("tcp", port); err != nil {
+	if _, err := net.LookupPort("tcp", port); err != nil || port == "" { // none would be any free one
 		return fmt.Errorf("%q is not an address: a port is a number up to 65535", s)
 	}
 	return nil
@@ -99,7 +99,7 @@ func addressOrOff(s string) error {
 
 func publicURL(s string) error {
 	u, err := url.Parse(s)
-	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "") {
+	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.ContainsAny(s, "?#")) {
 		return fmt.Errorf("%q is not a base address: write https://host", s)
 	}
 	return nil

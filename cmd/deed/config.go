@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (c *config) settings() []*setting {
 		{key: "data", help: "folder for everything this node keeps", value: text(&c.Data, notEmpty)},
 		{key: "database.url", help: "postgres://… instead of a SQLite file in the data folder", value: secret(&c.DatabaseURL, "postgres", "postgresql")},
 		{key: "database.direct_url", help: "address of PostgreSQL itself, when database.url is that of a connection pooler such as PgBouncer", value: secret(&c.DatabaseDirectURL, "postgres", "postgresql")},
-		{key: "database.max_connections", help: "connections of this node that write; half as many more only read", value: positive(&c.Database.MaxConns)},
+		{key: "database.max_connections", help: "connections of this node that write; half as many more only read", value: between(&c.Database.MaxConns, 1, 10_000)},
 		{key: "database.statements", help: "prepared, unprepared, or auto: unprepared behind a connection pooler", value: text(&c.Database.Statements, oneOf(sqldb.StatementsAuto, sqldb.StatementsPrepared, sqldb.StatementsUnprepared))},
 		{key: "database.timeout", help: "how long a transaction may take, with the wait for a connection", value: positiveDuration(&c.Database.Timeout)},
 		{key: "database.lock_timeout", help: "how long PostgreSQL lets a statement wait for a lock; 0s: no limit", value: duration(&c.Database.LockTimeout)},
@@ -58,7 +59,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.gas_wallet", help: "address of the gas wallet at the signer", value: text(&c.GasWallet, walletOrNone)},
 		{key: "chain.refund_wallet", help: "address of the refund wallet at the signer", value: text(&c.RefundWallet, walletOrNone)},
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
-		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blockNumber(&c.SafeDepth)},
+		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blocks(&c.SafeDepth)},
 		{key: "chain.wallet_factories", help: "contracts that may deploy a wallet with its first payment (ERC-6492), separated by commas; auto: those known on the chain; none", value: text(&c.WalletFactories, walletFactories)},
 		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
 		{key: "payments.max_reverts", help: "payments that may fail on the chain within a day, at the cost of our gas, before contract wallets that have not paid before are refused", value: between(&c.Payments.MaxReverts, 0, 1_000_000)},
@@ -140,15 +141,10 @@ func (c *config) setRegistrar(key, value string) error {
 	case "tlds":
 		r.TLDs = strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
 	case "reserve_usd":
-		amount, err := deed.ParseUSDC(value)
-		if err != nil {
+		if err := amount(&r.Reserve).Set(value); err != nil {
 			return fmt.Errorf("%s: %w", key, plain(err))
 		}
-		r.Reserve = amount
-	case "markup", "fee_usd":
-		if err := c.setRegistrarMarkup(r, parts[2], value); err != nil {
-			return fmt.Errorf("%s: %w", key, plain(err))
-		}
+	case "markup", "fee_usd": // setMarkups
 	case "delete_orphans":
 		allowed, err := strconv.ParseBool(value)
 		if err != nil {
@@ -169,6 +165,24 @@ func (c *config) registrar(name string) *app.RegistrarConfig {
 		c.Registrars = append(c.Registrars, app.RegistrarConfig{Name: name, Values: map[string]string{}})
 	}
 	return &c.Registrars[i]
+}
+
+// setMarkups sets the markups of the file that override the general one, whose value the
+// environment and the flags may have changed.
+func (c *config) setMarkups(values map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		var err error
+		switch parts := strings.SplitN(key, ".", 3); {
+		case strings.HasPrefix(key, perTLD):
+			err = c.setPerTLD(key, values[key])
+		case isRegistrarKey(key) && (parts[2] == "markup" || parts[2] == "fee_usd"):
+			err = c.setRegistrarMarkup(c.registrar(parts[1]), parts[2], values[key])
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, plain(err))
+		}
+	}
+	return nil
 }
 
 // setRegistrarMarkup sets what is added to the prices of one registrar.

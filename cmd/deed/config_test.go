@@ -68,8 +68,12 @@ func TestLastWordCounts(t *testing.T) {
 		[catalog.tld.com]
 		markup = "0%"
 		[catalog.tld.io]
-		fee_usd = "1"`
-	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=environment", "DEED_LIMITS_SEARCH=3", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003"})
+		fee_usd = "1"
+		[registrar.a]
+		type = "local"
+		tlds = "*"
+		markup = "3%"`
+	c, out, err := read(t, file, []string{"DEED_LISTEN=127.0.0.1:1002", "DEED_DATA=environment", "DEED_LIMITS_SEARCH=3", "DEED_CATALOG_MARKUP=30%", "PATH=/bin"}, []string{"--listen", "127.0.0.1:1003", "--catalog-fee-usd", "0.75"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,11 +83,14 @@ func TestLastWordCounts(t *testing.T) {
 	if c.Limits.Search.Max != 3 || c.Limits.DNS.Max != 2 || c.Limits.Account.Max != 30 {
 		t.Errorf("got limits %+v", c.Limits)
 	}
-	base := catalog.Markup{BasisPoints: 1250, Fee: 250_000}
-	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (catalog.Markup{Fee: 250_000}) || c.Pricing.PerTLD["io"] != (catalog.Markup{BasisPoints: 1250, Fee: 1_000_000}) {
+	base := catalog.Markup{BasisPoints: 3000, Fee: 750_000}
+	if c.Pricing.Markup != base || c.Pricing.PerTLD["com"] != (catalog.Markup{Fee: 750_000}) || c.Pricing.PerTLD["io"] != (catalog.Markup{BasisPoints: 3000, Fee: 1_000_000}) {
 		t.Errorf("got prices %+v", c.Pricing)
 	}
-	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "12.50%"} {
+	if m := c.Registrars[0].Markup; m == nil || *m != (catalog.Markup{BasisPoints: 300, Fee: 750_000}) {
+		t.Errorf("got markup %+v of the registrar", m)
+	}
+	for _, want := range []string{"--listen", "DEED_DATA", "deed.toml", "default", "10.0.0.0/8,2001:db8::/32", "30.00%"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("got %s, want %q", out, want)
 		}
@@ -120,7 +127,8 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"address", "", nil, []string{"--listen", "8080"}, "host:port"},
 		{"public address", "", nil, []string{"--public-url", "deed.example"}, "https://"},
 		{"public address with a path", "", nil, []string{"--public-url", "https://deed.example/api"}, "https://"},
-		{"number", "", []string{"DEED_LIMITS_SEARCH=0"}, nil, "above 0"},
+		{"number", "", []string{"DEED_LIMITS_SEARCH=0"}, nil, "from 1 to"},
+		{"open payments", "", []string{"DEED_PAYMENTS_MAX_OPEN=9223372036854775807"}, nil, "from 1 to"},
 		{"share", "", []string{"DEED_CATALOG_MARKUP=0.2"}, nil, "20%"},
 		{"amount", "", []string{"DEED_CATALOG_FEE_USD=-1"}, nil, "12.50"},
 		{"network", "", []string{"DEED_PROXIES=10.0.0.1"}, nil, "10.0.0.0/8"},
@@ -144,6 +152,22 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"abuse contact", "", []string{"DEED_RDAP_ABUSE_EMAIL=foo"}, nil, "e-mail"},
 		{"sender", "", []string{"DEED_EMAIL_FROM=foo"}, nil, "e-mail"},
 		{"port", "", nil, []string{"--listen", "127.0.0.1:99999"}, "65535"},
+		{"no database", "", []string{"DEED_DATABASE_URL="}, nil, "database.url (from DEED_DATABASE_URL): it is empty"},
+		{"no chain", "[chain]\nrpc_url = \"\"", nil, nil, "it is empty"},
+		{"no file", "", nil, []string{"--config", ""}, "--config or DEED_CONFIG is empty"},
+		{"no file in the environment", "", []string{"DEED_CONFIG="}, nil, "--config or DEED_CONFIG is empty"},
+		{"direct address alone", "", []string{"DEED_DATABASE_DIRECT_URL=postgres://h/d"}, nil, "database.direct_url is for database.url"},
+		{"fallback alone", "", []string{"DEED_CHAIN_RPC_FALLBACK_URL=https://h"}, nil, "chain.rpc_fallback_url is for chain.rpc_url"},
+		{"no host", "", []string{"DEED_CHAIN_RPC_URL=https://"}, nil, "https://host/path"},
+		{"less than a millisecond", "", []string{"DEED_DATABASE_LOCK_TIMEOUT=0.1ms"}, nil, "whole milliseconds"},
+		{"longer than PostgreSQL can", "", []string{"DEED_DATABASE_LOCK_TIMEOUT=600h"}, nil, "at most 24 days"},
+		{"no resolver", "", []string{"DEED_DNS_RESOLVERS="}, nil, "there is no resolver"},
+		{"safe at once", "", []string{"DEED_CHAIN_SAFE_DEPTH=0"}, nil, "above 0"},
+		{"no port", "", nil, []string{"--listen", "127.0.0.1:"}, "65535"},
+		{"public address with a query", "", nil, []string{"--public-url", "https://deed.example?a=b"}, "https://host"},
+		{"connections", "", []string{"DEED_DATABASE_MAX_CONNECTIONS=4294967297"}, nil, "from 1 to 10000"},
+		{"all money", "", []string{"DEED_CATALOG_FEE_USD=9000000000000"}, nil, "too large"},
+		{"reserve", "[registrar.a]\nreserve_usd = \"9000000000000\"", nil, nil, "registrar.a.reserve_usd: "},
 		{"empty data folder", "", []string{"DEED_DATA="}, nil, "empty"},
 	}
 	for _, tt := range tests {
@@ -161,14 +185,15 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	if err := os.WriteFile(path, []byte("postgres://deed:hunter2@db.example/deed?password=hunter2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, out, err := read(t, "", []string{"DEED_DATABASE_URL=file:" + path}, []string{"--cache-url", "redis://:hunter2@cache.example:6379/0"})
+	environ := []string{"DEED_DATABASE_URL=file:" + path, "DEED_CHAIN_RPC_URL=https://hunter2@rpc.example/v2/hunter2?key=hunter2#hunter2"}
+	c, out, err := read(t, "", environ, []string{"--cache-url", "redis://:hunter2@cache.example:6379/0", "--registrar-allow-embedded", "true"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.DatabaseURL.Reveal() != "postgres://deed:hunter2@db.example/deed?password=hunter2" {
 		t.Errorf("got %s", c.DatabaseURL.Reveal())
 	}
-	if strings.Contains(out, "hunter2") || !strings.Contains(out, "db.example") || !strings.Contains(out, "cache.example") {
+	if strings.Contains(out, "hunter2") || !strings.Contains(out, "db.example") || !strings.Contains(out, "cache.example") || !strings.Contains(out, "https://rpc.example/xxxxx") {
 		t.Errorf("got %s", out)
 	}
 }

@@ -91,6 +91,9 @@ func act(cmd *cobra.Command, action string, args []string) error {
 	if err != nil {
 		return err
 	}
+	if operator == "" { // this user has no name, as in a container
+		return cli.Usage(errors.New("--operator is required"))
+	}
 	if reason == "" {
 		return cli.Usage(errors.New("--reason is required"))
 	}

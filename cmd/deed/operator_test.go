@@ -14,12 +14,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A refund is of one order or of the dust of a wallet, and always has a reason.
+// A refund is of one order or of the dust of a wallet, and always has an operator and a
+// reason.
 func TestRefundArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                              "an order ID or --dust WALLET is required",
 		"pay_1 --dust 0x1 --reason why": "an order ID and --dust cannot be used together",
 		"pay_1":                         "--reason is required",
+		"pay_1 --operator=":             "--operator is required",
 		"--dust 0x1":                    "--reason is required",
 	} {
 		cmd := refundCommand()

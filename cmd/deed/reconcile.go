@@ -34,6 +34,9 @@ func reconcileCommand() *cobra.Command {
 		Short: "Compare every name we hold with the registry, and fail when they differ; changes nothing",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if after != "" && state != "" {
+				return cli.Usage(errors.New("--after and --state cannot be used together: the file says where to continue"))
+			}
 			c, _, err := readConfig(cmd.Flags(), os.Environ())
 			if err != nil {
 				return err
@@ -44,7 +47,6 @@ func reconcileCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&after, "after", "", "continue after this name, which the progress of an earlier run showed")
 	cmd.Flags().StringVar(&state, "state", "", "file that holds how far the comparison is: a run that was stopped is continued; removed at the end")
-	cmd.MarkFlagsMutuallyExclusive("after", "state")
 	addFlags(cmd)
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"deed.example/deed/internal/cli"
 	"deed.example/deed/internal/lifecycle"
 )
 
@@ -52,5 +53,15 @@ func TestReconcileState(t *testing.T) {
 		if err := r.resume(); err == nil || !strings.Contains(err.Error(), "remove it") {
 			t.Errorf("%.20q: got %v", bad, err)
 		}
+	}
+}
+
+// Only one of them can say where to continue.
+func TestReconcileAfterOrState(t *testing.T) {
+	cmd := reconcileCommand()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetArgs([]string{"--after", "a.com", "--state", "file"})
+	if err := cmd.Execute(); cli.ExitCode(err) != 2 {
+		t.Errorf("got %v", err)
 	}
 }

@@ -168,11 +168,22 @@ func restoredAgain(t *testing.T, dir string, db restorable, site []string, o res
 	}
 	n.stop(t)
 	lost := "  13.06 USDC  " + strings.ToLower(o.lost) + "  "
-	out, err := finishRestored(dir, db, "--config", unsearchable(t))
+	out, err := finishRestored(dir, db, "--config", unsearchable(t, ""))
+	if err == nil || !strings.Contains(out, "not configured: local:") {
+		t.Errorf("restore finish without the registrar of the names: %v: %s", err, out)
+	}
+	out, err = finishRestored(dir, db, "--config", unsearchable(t, "[registrar.local]\ntype = \"local\"\ntlds = [\"net\"]\n"))
 	if err == nil || !strings.Contains(out, lost+"UNDECIDED: registrar outside: orders cannot be found by their reference") || !strings.Contains(out, "0 payments decided on") {
 		t.Errorf("restore finish with a registrar that cannot search: %v: %s", err, out)
 	}
+	checkpoint := filepath.Join(dir, "audit.checkpoint")
+	if err := os.WriteFile(checkpoint, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	out, err = finishRestored(dir, db)
+	if _, err := os.Stat(checkpoint); !os.IsNotExist(err) {
+		t.Errorf("the next audit does not start at the beginning: %v", err)
+	}
 	if err != nil || !strings.Contains(out, lost+"is refunded") {
 		t.Errorf("restore finish: %v: %s", err, out)
 	}
@@ -204,19 +215,20 @@ func finishRestored(dir string, db restorable, more ...string) (string, error) {
 }
 
 // unsearchable returns a configuration with a registrar that cannot find orders by their
-// reference. Nobody listens at its address.
-func unsearchable(t *testing.T) string {
+// reference, and more. Nobody listens at its address.
+func unsearchable(t *testing.T, more string) string {
 	t.Helper()
 	dir := t.TempDir()
 	path, password := filepath.Join(dir, "deed.toml"), filepath.Join(dir, "password")
 	for file, text := range map[string]string{password: "secret", path: fmt.Sprintf(`
+%s
 [registrar.outside]
 type = "epp"
 tlds = "*"
 address = "127.0.0.1:1"
 client_id = "us"
 password_file = %q
-`, password)} {
+`, more, password)} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -70,8 +70,12 @@ func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, er
 	if err != nil {
 		return nil, nil, err
 	}
+	if path == "" && (flags.Changed("config") || slices.Contains(environ, "DEED_CONFIG=")) {
+		return nil, nil, errors.New("--config or DEED_CONFIG is empty: name the file, or leave it out")
+	}
+	var file map[string]string
 	if path != "" {
-		if err := readFile(c, settings, path); err != nil {
+		if file, err = readFile(c, settings, path); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -84,6 +88,9 @@ func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, er
 				return nil, nil, err
 			}
 		}
+	}
+	if err := c.setMarkups(file); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, settings, nil
 }
@@ -109,28 +116,28 @@ func plain(err error) error {
 	return errors.New(e.Message)
 }
 
-// readFile reads the keys of a TOML file. An unknown key is an error.
-func readFile(c *config, settings []*setting, path string) error {
+// readFile reads the keys of a TOML file, and returns their values. Those of markups are
+// not set yet. An unknown key is an error.
+func readFile(c *config, settings []*setting, path string) (map[string]string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var tables map[string]any
 	if err := toml.Unmarshal(raw, &tables); err != nil {
 		if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 			row, column := e.Position()
-			return fmt.Errorf("line %d, column %d: %w", row, column, err)
+			return nil, fmt.Errorf("line %d, column %d: %w", row, column, err)
 		}
-		return err
+		return nil, err
 	}
 	values := map[string]string{}
 	for _, table := range flatten("", tables, values) {
 		if err := c.addEmptyTable(table, settings); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	keys := slices.Sorted(maps.Keys(values))
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
 		s := find(settings, key)
 		switch {
 		case s != nil:
@@ -141,17 +148,10 @@ func readFile(c *config, settings []*setting, path string) error {
 			err = unknown("key", key, settings, func(s *setting) string { return s.key })
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, key := range keys { // after the markup that they override
-		if strings.HasPrefix(key, perTLD) {
-			if err := c.setPerTLD(key, values[key]); err != nil {
-				return fmt.Errorf("%s: %w", key, plain(err))
-			}
-		}
-	}
-	return nil
+	return values, nil
 }
 
 // addEmptyTable reads a table without keys. A registrar's is a block without a type, which

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -12,7 +12,6 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/internal/app"
-	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/secretfile"
 )
 
@@ -53,13 +52,20 @@ func secret(at *deed.Secret, schemes ...string) value[deed.Secret] {
 				return "", fmt.Errorf("%s is empty: write the address into it", path)
 			}
 		}
+		if s == "" { // likewise
+			return "", errors.New("it is empty: write an address, or leave the setting out")
+		}
 		scheme, _, _ := strings.Cut(s, "://")
-		if s != "" && oneOf(schemes...)(scheme) != nil {
+		if oneOf(schemes...)(scheme) != nil {
 			// Does not quote the text: it may be a bare password.
 			return "", fmt.Errorf("it must begin with %s://, or be file: and the path of a file that does", schemes[0])
 		}
-		// What cannot be parsed here, such as several hosts, is left to who connects.
-		if u, err := url.Parse(s); err == nil && u.Port() != "" {
+		u, err := url.Parse(s)
+		if strings.HasPrefix(scheme, "http") && (err != nil || u.Host == "") {
+			return "", errors.New("it is not an address: write https://host/path")
+		}
+		// What cannot be parsed otherwise, such as several hosts, is left to who connects.
+		if err == nil && u.Port() != "" {
 			if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil {
 				return "", errors.New("a port is a number up to 65535")
 			}
@@ -73,15 +79,8 @@ func boolean(at *bool) value[bool] {
 	return value[bool]{at, func(s string) (bool, error) { return s == "true", oneOf("true", "false")(s) }, strconv.FormatBool}
 }
 
-func positive(at *int) value[int] {
-	return value[int]{at, func(s string) (int, error) {
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
-			return 0, fmt.Errorf("%q is not a number above 0", s)
-		}
-		return n, nil
-	}, strconv.Itoa}
-}
+// positive is a whole number above zero. Products with it do not overflow.
+func positive(at *int) value[int] { return between(at, 1, 1_000_000_000) }
 
 // between is a whole number within both limits.
 func between(at *int, low, high int) value[int] {
@@ -128,11 +127,31 @@ func blockNumber(at *uint64) value[uint64] {
 	}, func(n uint64) string { return strconv.FormatUint(n, 10) }}
 }
 
+// blocks is a number of blocks above zero.
+func blocks(at *uint64) value[uint64] {
+	v := blockNumber(at)
+	parse := v.parse
+	v.parse = func(s string) (uint64, error) {
+		n, err := parse(s)
+		if err != nil || n == 0 {
+			return 0, fmt.Errorf("%q is not a number of blocks above 0", s)
+		}
+		return n, nil
+	}
+	return v
+}
+
+// maxDuration is the longest limit that PostgreSQL takes, in milliseconds: over 24 days.
+const maxDuration = math.MaxInt32 * time.Millisecond
+
 func duration(at *time.Duration) value[time.Duration] {
 	return value[time.Duration]{at, func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
-		if err != nil || d < 0 {
+		switch {
+		case err != nil || d < 0:
 			return 0, fmt.Errorf("%q is not a time: write it like 30s or 5m", s)
+		case d > maxDuration || d%time.Millisecond != 0:
+			return 0, fmt.Errorf("%q is not a time in whole milliseconds, of at most 24 days", s)
 		}
 		return d, nil
 	}, time.Duration.String}
@@ -152,15 +171,25 @@ func positiveDuration(at *time.Duration) value[time.Duration] {
 	return v
 }
 
+// maxAmount is more than any setting needs. Sums with it do not overflow.
+const maxAmount = 1_000_000_000 * 100 * deed.Cent
+
 func amount(at *deed.USDC) value[deed.USDC] {
-	return value[deed.USDC]{at, deed.ParseUSDC, deed.USDC.String}
+	return value[deed.USDC]{at, func(s string) (deed.USDC, error) {
+		n, err := deed.ParseUSDC(s)
+		if err == nil && n > maxAmount {
+			err = fmt.Errorf("%q is too large an amount", s)
+		}
+		return n, err
+	}, deed.USDC.String}
 }
 
 // positiveAmount is an amount above zero.
 func positiveAmount(at *deed.USDC) value[deed.USDC] {
 	v := amount(at)
+	parse := v.parse
 	v.parse = func(s string) (deed.USDC, error) {
-		n, err := deed.ParseUSDC(s)
+		n, err := parse(s)
 		if err == nil && n == 0 {
 			err = fmt.Errorf("%q is not an amount above 0", s)
 		}
@@ -179,86 +208,6 @@ func percent(at *int64) value[int64] {
 		}
 		return int64(n / deed.Cent), nil
 	}, func(n int64) string { return (deed.USDC(n) * deed.Cent).String() + "%" }}
-}
-
-func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
-	parse := func(s string) ([]netip.Prefix, error) {
-		var out []netip.Prefix
-		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
-			p, err := netip.ParsePrefix(word)
-			if err != nil {
-				return nil, fmt.Errorf("%q is not a network: write it like 10.0.0.0/8", word)
-			}
-			out = append(out, p.Masked())
-		}
-		return out, nil
-	}
-	return value[[]netip.Prefix]{at, parse, func(ps []netip.Prefix) string {
-		words := make([]string, len(ps))
-		for i, p := range ps {
-			words[i] = p.String()
-		}
-		return strings.Join(words, ",")
-	}}
-}
-
-func hosts(at *[]string) value[[]string] {
-	parse := func(s string) ([]string, error) {
-		return deed.ParseNameservers(strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }))
-	}
-	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
-}
-
-func addresses(at *[]netip.Addr) value[[]netip.Addr] {
-	parse := func(s string) ([]netip.Addr, error) {
-		var out []netip.Addr
-		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
-			a, err := netip.ParseAddr(word)
-			if err != nil || a.Zone() != "" || a.IsUnspecified() {
-				return nil, fmt.Errorf("%q is not an address: write it like 192.0.2.1 or 2001:db8::1", word)
-			}
-			out = append(out, a.Unmap())
-		}
-		return out, nil
-	}
-	return value[[]netip.Addr]{at, parse, func(list []netip.Addr) string {
-		words := make([]string, len(list))
-		for i, a := range list {
-			words[i] = a.String()
-		}
-		return strings.Join(words, ",")
-	}}
-}
-
-func resolvers(at *[]string) value[[]string] {
-	parse := func(s string) ([]string, error) {
-		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
-		if len(all) == 1 && all[0] == resolver.System {
-			return all, nil
-		}
-		for _, w := range all {
-			if address(w) != nil {
-				return nil, fmt.Errorf("%q is not a resolver: write host:port, or system", w)
-			}
-		}
-		return all, nil
-	}
-	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
-}
-
-func words(at *[]string) value[[]string] {
-	parse := func(s string) ([]string, error) {
-		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
-		for _, w := range all {
-			name, addr, ok := strings.Cut(w, "@")
-			addr, _, _ = strings.Cut(addr, "/")
-			if !ok || name == "" || address(addr) != nil {
-				return nil, fmt.Errorf("%q is not a name server: write name@host:port, or name@host:port/key", w)
-			}
-		}
-		return all, nil
-	}
-	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
 }
 
 func level(at *slog.Level) value[slog.Level] {

@@ -170,6 +170,9 @@ func (a *App) openBackends(ctx context.Context) (err error) {
 	if err = a.openRegistrars(); err != nil {
 		return err
 	}
+	if err = a.warnOfMissing(ctx); err != nil {
+		return err
+	}
 	a.NameServer, a.Follower, a.Delegations = a.dns.server, a.dns.follower, a.dsUpdater()
 	if a.DB.Sealer, err = seal.New(append([]deed.Secret{a.dns.zones.Publishing.Master}, a.dns.zones.Publishing.Earlier...)...); err != nil {
 		return err

@@ -24,13 +24,16 @@ type AuditReport struct {
 	ChainErr error              // why not; nil if this deployment takes no payments
 	Notices  []sqldb.Notice     // what is waiting
 	Open     int                // payments and jobs
+
+	NotKept error // why the next audit starts where this one did; nil if it continues
 }
 
 // Audit checks every invariant of the database, then compares the books with the
 // chain. It changes nothing but the file that says how far it came: later audits
 // continue after the last one without findings. The chain is read once, and the
 // database as checkpoint.since says; with full, both are read from the start. On an
-// error it returns the report as far as it came.
+// error it returns the report as far as it came. That the file cannot be written is none:
+// it only saves time.
 func Audit(ctx context.Context, c Config, full bool) (r AuditReport, err error) {
 	if full {
 		if err := os.Remove(c.checkpointFile()); err != nil && !os.IsNotExist(err) {
@@ -59,7 +62,8 @@ func Audit(ctx context.Context, c Config, full bool) (r AuditReport, err error) 
 	if r.Open, err = books.Open(ctx); err != nil || !r.sound() {
 		return r, err
 	}
-	return r, c.writeCheckpoint(next)
+	r.NotKept = c.writeCheckpoint(next)
+	return r, nil
 }
 
 // sound reports whether everything was checked and nothing was found.
@@ -101,11 +105,12 @@ func wholeSecond(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 // openMoneyToRead opens the settlement of a running service without its keys. It returns
 // nil when this deployment takes no payments.
 func openMoneyToRead(ctx context.Context, c *Config, db *sqldb.DB) (*money, error) {
-	rpc := c.ChainRPCURL.Reveal()
-	if rpc == "" {
-		rpc = "http://" + c.ChainListen
-	} else if c.PayTo == "" {
+	client := newChainClient(c, c.ChainID, "http://"+c.ChainListen)
+	switch {
+	case c.ChainRPCURL != "" && c.PayTo == "":
 		return nil, nil
+	case c.ChainRPCURL != "":
+		client = dialChain(c)
 	}
 	treasury, gas, refund, err := chain.LastWallets(ctx, sqldb.Settlements{DB: db, ChainID: c.ChainID})
 	if err == nil && (treasury == "" || gas == "" || refund == "") {
@@ -118,7 +123,7 @@ func openMoneyToRead(ctx context.Context, c *Config, db *sqldb.DB) (*money, erro
 		return nil, err
 	}
 	keys := wallets{payTo: treasury, gas: readOnlySigner(gas), refund: readOnlySigner(refund)}
-	return keys.openMoney(ctx, c, db, &chainBackend{Client: chain.Dial(rpc)}, clocks{time.Now, time.Now})
+	return keys.openMoney(ctx, c, db, &chainBackend{Client: client}, clocks{time.Now, time.Now})
 }
 
 // A readOnlySigner is a wallet of which only the address is known.

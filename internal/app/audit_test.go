@@ -2,6 +2,7 @@ package app
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +22,7 @@ func TestAuditContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ChainListen = rpc.String()
-	_, buyer := serveSandbox(t, c)
+	a, buyer := serveSandbox(t, c)
 	if err := buyName(t, buyer, "audited.com"); err != nil {
 		t.Fatal(err)
 	}
@@ -62,6 +63,20 @@ func TestAuditContinues(t *testing.T) {
 		})
 	}
 	testUncompared(t, c)
+	outside := c
+	outside.PayTo, outside.ChainRPCURL, outside.ChainFallback = string(a.money.payTo), "http://127.0.0.1:1", deed.Secret("http://"+c.ChainListen)
+	if r, err := Audit(t.Context(), outside, true); err != nil || r.ChainErr != nil || !r.sound() {
+		t.Errorf("with the fallback endpoint only: got %+v, %v", r, err)
+	}
+	if err := errors.Join(os.Remove(c.checkpointFile()), os.Mkdir(c.checkpointFile(), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(false); r.NotKept == nil || !r.sound() {
+		t.Errorf("it cannot say how far it came: got %+v", r)
+	}
+	if err := os.Remove(c.checkpointFile()); err != nil {
+		t.Fatal(err)
+	}
 	long := quick
 	long.FullSeconds = 60
 	if err := c.writeCheckpoint(long); err != nil {
@@ -84,6 +99,12 @@ func TestAuditContinues(t *testing.T) {
 	}
 	if after, err := os.ReadFile(c.checkpointFile()); err != nil || string(after) != string(written) {
 		t.Errorf("the next audit would not look at it: %s, %v", after, err)
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE payments SET payer = '0x01'`); err != nil {
+		t.Fatal(err)
+	}
+	if r := audit(true); len(r.Chain.Unbooked) != 1 {
+		t.Errorf("got %+v, want that somebody else is in the books as the payer", r.Chain)
 	}
 }
 

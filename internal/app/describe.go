@@ -69,7 +69,13 @@ func RedactURL(s deed.Secret) string {
 	if err != nil {
 		return redactHosts(s)
 	}
-	u.RawQuery = "" // it may have a password, too
+	u.RawQuery, u.Fragment = "", ""                // they may have a password, too
+	if u.Scheme == "http" || u.Scheme == "https" { // providers of endpoints put their keys anywhere
+		u.User = nil
+		if strings.Trim(u.Path, "/") != "" {
+			u.Path, u.RawPath = "/xxxxx", ""
+		}
+	}
 	return u.Redacted()
 }
 

@@ -84,7 +84,31 @@ func openMoney(ctx context.Context, c *Config, db *sqldb.DB, b *chainBackend, no
 	if err != nil {
 		return nil, err
 	}
-	return keys.openMoney(ctx, c, db, b, now)
+	m, err := keys.openMoney(ctx, c, db, b, now)
+	if err == nil {
+		err = checkFirst(ctx, c, b.Client)
+	}
+	return m, err
+}
+
+// maxBehind is how many blocks an endpoint may be behind the one that the operator asked
+// for the newest block.
+const maxBehind = 1000
+
+// checkFirst returns an error if the first block of the treasury is not made yet:
+// transfers before it would be neither counted nor refunded.
+func checkFirst(ctx context.Context, c *Config, client *chain.Client) error {
+	if c.ChainFirst <= maxBehind {
+		return nil
+	}
+	head, err := client.Newest(ctx)
+	if err == nil && c.ChainFirst > head.Number+maxBehind {
+		err = fmt.Errorf("it is %d, and the newest block is %d: what is paid until then would be neither counted nor refunded", c.ChainFirst, head.Number)
+	}
+	if err != nil {
+		return fmt.Errorf("chain.from_block: %w", err)
+	}
+	return nil
 }
 
 // openMoney opens the settler and the payment service with these wallets.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -29,6 +32,13 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 	if err := readChain(ctx, a.money.payments); err != nil {
 		return nil, err
 	}
+	missing, err := a.missingRegistrars(ctx)
+	if err == nil && len(missing) > 0 { // what was ordered there would be refunded
+		err = fmt.Errorf("these registrars have names or orders in the backup and are not configured: %s: add their blocks first", strings.Join(missing, ", "))
+	}
+	if err != nil {
+		return nil, err
+	}
 	if err := a.RefreshPrices(ctx); err != nil {
 		return nil, err
 	}
@@ -39,7 +49,13 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 		Orders: a.registrar, Lookup: a.registrar, Servers: a.config.Nameservers,
 		Mandates: sqldb.Mandates{DB: a.DB, Asset: a.money.asset, Now: a.calendar.Now}, Prices: a.prices,
 	}
-	return restore.Finish(ctx, dryRun)
+	all, err := restore.Finish(ctx, dryRun)
+	if !dryRun { // the next audit starts at the beginning, whatever is sold until then
+		if gone := os.Remove(a.config.checkpointFile()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return all, err
 }
 
 // checkRestored makes sure that nothing is delivered that was refunded after the

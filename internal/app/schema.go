@@ -10,7 +10,7 @@ import (
 // Schema returns the version of the database's schema, and what was added to it after an
 // earlier version. The service may run.
 func Schema(ctx context.Context, c Config, since int64) (version int64, added []sqldb.Addition, err error) {
-	db, err := openReadOnly(ctx, &c)
+	db, err := openAnyVersion(ctx, &c)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -80,4 +80,12 @@ func TestStartFromSnapshot(t *testing.T) {
 			}
 		})
 	}
+	t.Run("without the registrar of the names", func(t *testing.T) {
+		c := c
+		c.Registrars = []RegistrarConfig{{Name: "other", Type: localKind, TLDs: []string{"*"}}}
+		a, _ := serveNode(t, c, newKey(t))
+		if len(a.warnings) != 1 || !strings.Contains(a.warnings[0], "registrar.local is not configured") {
+			t.Errorf("got %q", a.warnings)
+		}
+	})
 }

@@ -49,8 +49,21 @@ func (c *Config) postgres() sqldb.PostgresConfig {
 // errNoTables is returned for a database on which no service has started.
 var errNoTables = errors.New("the database has no tables of a service: name its configuration with --config, or restore its backup first")
 
-// openReadOnly opens the database of a service, which may run. It fails if there is none.
+// openReadOnly opens the database of a service, which may run. It fails if there is none,
+// or if this binary is newer than the service.
 func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
+	db, err := openAnyVersion(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.CheckMigrated(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// openAnyVersion opens the database like openReadOnly, even if its schema is older.
+func openAnyVersion(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	db, err := connectReadOnly(ctx, c)
 	if err != nil {
 		return nil, err
@@ -65,7 +78,7 @@ func openReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// connectReadOnly opens the database like openReadOnly, even if it is empty.
+// connectReadOnly opens the database like openAnyVersion, even if it is empty.
 func connectReadOnly(ctx context.Context, c *Config) (*sqldb.DB, error) {
 	if c.DatabaseURL != "" {
 		return sqldb.OpenPostgresReadOnly(ctx, c.postgres())
@@ -89,7 +102,7 @@ func (c *Config) FindDatabase(ctx context.Context) error {
 	if c.Hooks.DB != nil {
 		return nil
 	}
-	db, err := openReadOnly(ctx, c)
+	db, err := openAnyVersion(ctx, c) // it is migrated when it is used
 	if err != nil {
 		return err
 	}

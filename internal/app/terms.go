@@ -1,10 +1,7 @@
 package app
 
 import (
-	"cmp"
 	"maps"
-	"slices"
-	"strings"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
@@ -68,20 +65,24 @@ func commonValues(c RegistrarConfig) (common commonSettings, rest map[string]str
 // registrarMarkup returns the markup of the registrar that sells a TLD, if its block has
 // one.
 func registrarMarkup(blocks []RegistrarConfig) func(deed.TLD) (catalog.Markup, bool) {
+	of := map[deed.TLD]*catalog.Markup{} // by TLD, and "*"
+	for _, c := range blocks {
+		for _, text := range c.TLDs {
+			tld, err := deed.ParseTLD(text)
+			if err != nil { // "*"; other words are refused when the registrar is opened
+				tld = deed.TLD(text)
+			}
+			of[tld] = c.Markup
+		}
+	}
 	return func(tld deed.TLD) (catalog.Markup, bool) {
-		sells := func(text string) *catalog.Markup {
-			for _, c := range blocks {
-				if slices.ContainsFunc(c.TLDs, func(t string) bool { return strings.TrimPrefix(t, ".") == text }) {
-					return cmp.Or(c.Markup, new(catalog.Markup))
-				}
-			}
-			return nil
+		m, listed := of[tld]
+		if !listed {
+			m = of["*"]
 		}
-		for _, text := range []string{string(tld), "*"} {
-			if m := sells(text); m != nil {
-				return *m, *m != catalog.Markup{}
-			}
+		if m == nil {
+			return catalog.Markup{}, false
 		}
-		return catalog.Markup{}, false
+		return *m, true
 	}
 }

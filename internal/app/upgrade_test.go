@@ -3,6 +3,7 @@
 package app
 
 import (
+	"database/sql"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,31 @@ var nextRelease = []string{
 	`CREATE TABLE notes (id BIGINT PRIMARY KEY, text TEXT NOT NULL)`,
 	`CREATE INDEX payments_channel ON payments (channel)`,
 	`INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000000, true)`,
+}
+
+// A command that reads the database of an older service says so, and does not fail with
+// the words of the database.
+func TestCommandsOnAnOlderSchema(t *testing.T) {
+	c := sandbox(t)
+	db, err := sql.Open("sqlite", c.databaseFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close() // only a test's connection
+	for _, statement := range []string{`ALTER TABLE wallets DROP COLUMN sessions_at_most`, `DELETE FROM goose_db_version WHERE version_id >= 60`} {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Audit(t.Context(), c, false); err == nil || !strings.Contains(err.Error(), "is at version 59") {
+		t.Errorf("audit: got %v", err)
+	}
+	if version, _, err := Schema(t.Context(), c, 0); err != nil || version != 59 {
+		t.Errorf("schema: got %d, %v", version, err)
+	}
+	if err := c.FindDatabase(t.Context()); err != nil {
+		t.Errorf("a command that migrates it: %v", err)
+	}
 }
 
 // A node goes on beside one of the next release, which has changed the schema under it.

@@ -81,6 +81,10 @@ func (c *Config) checkRequired() error {
 		return errors.New("terms.version and terms.url: set both, or none")
 	case len(c.Nameservers) == 0:
 		return errors.New("dns.nameservers: name at least one host")
+	case c.DatabaseDirectURL != "" && c.DatabaseURL == "":
+		return errors.New("database.direct_url is for database.url: set it, too")
+	case c.ChainFallback != "" && c.ChainRPCURL == "":
+		return errors.New("chain.rpc_fallback_url is for chain.rpc_url: set it, too")
 	case c.SignerURL != "" && (c.GasWallet == "" || c.RefundWallet == "" || c.GasKey != "" || c.RefundKey != ""):
 		return errors.New("chain.signer_url needs chain.gas_wallet and chain.refund_wallet, and neither chain.gas_key nor chain.refund_key: the keys are at the signer")
 	case c.SignerURL == "" && (c.GasWallet != "" || c.RefundWallet != ""):

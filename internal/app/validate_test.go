@@ -11,6 +11,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/crypto"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
 
 // realConfig is a configuration in which everything but the registry is real.
@@ -147,6 +150,15 @@ func TestWarnings(t *testing.T) {
 		t.Errorf("got %q, want one about the treasury", w)
 	}
 	c = Default()
+	c.PrimaryListen = "127.0.0.1:5354"
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "dns.primary_allow") {
+		t.Errorf("got %q, want one about transfers", w)
+	}
+	c.PrimaryListen, c.Secondaries = off, []string{"ns1.example@192.0.2.1:53"}
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "dns.primary_listen is not") {
+		t.Errorf("got %q, want one about transfers", w)
+	}
+	c = Default()
 	c.Registrars = []RegistrarConfig{{Name: "a", Type: localKind}}
 	if w := c.warnings(); len(w) != 0 {
 		t.Errorf("got %q, want none about the embedded registry", w)
@@ -175,6 +187,28 @@ func TestRequiredFields(t *testing.T) {
 		clear(&c)
 		if _, err := Open(t.Context(), c); err == nil {
 			t.Errorf("without %s it opens", name)
+		}
+	}
+}
+
+// Money that is paid before chain.from_block is nobody's, so the block must be there.
+func TestFirstBlockIsThere(t *testing.T) {
+	c := sandbox(t)
+	c.ChainFirst = 30_000_000
+	if _, err := Open(t.Context(), c); err == nil || !strings.Contains(err.Error(), "chain.from_block: it is 30000000") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A block of a registrar has its markup for the TLDs that it sells, also when that is
+// nothing.
+func TestMarkupsOfBlocks(t *testing.T) {
+	free, some := &catalog.Markup{}, &catalog.Markup{BasisPoints: 100}
+	of := registrarMarkup([]RegistrarConfig{{TLDs: []string{".COM"}, Markup: free}, {TLDs: []string{"net"}}, {TLDs: []string{"*"}, Markup: some}})
+	for tld, want := range map[deed.TLD]*catalog.Markup{"com": free, "net": nil, "org": some} {
+		got, ok := of(tld)
+		if ok != (want != nil) || ok && got != *want {
+			t.Errorf("%s: got %+v, %t, want %+v", tld, got, ok, want)
 		}
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
+
+	"deed.example/deed/internal/sqldb"
 )
 
 // warnings returns settings that the operator may not have intended.
@@ -36,6 +39,12 @@ func (c *Config) warnings() []string {
 	if c.DatabaseURL != "" && c.CacheURL == "" {
 		out = append(out, "database.url is shared but cache.url is not set: each node counts the short limits by itself")
 	}
+	if c.PrimaryListen != off && c.TSIG == "" && len(c.PrimaryAllow) == 0 {
+		out = append(out, "dns.primary_listen is set but neither dns.tsig nor dns.primary_allow is: no name server may transfer zones")
+	}
+	if c.PrimaryListen == off && len(c.Secondaries) > 0 {
+		out = append(out, "dns.secondaries is set but dns.primary_listen is not: they are told of changes, and cannot transfer zones from here")
+	}
 	if c.RedirectTLSListen == off && c.RedirectListen != off && c.ACMEEmail != "" {
 		out = append(out, "redirect.acme_email is set but redirect.tls_listen is not: hosts with a FORWARD record are answered over HTTP only")
 	}
@@ -58,6 +67,25 @@ func (a *App) warnOfLoss(ctx context.Context) error {
 		a.warnings = append(a.warnings, setting+" of PostgreSQL is off: a crash can lose or damage orders and payments that were recorded; turn it on")
 	}
 	return nil
+}
+
+// warnOfMissing adds a warning for each registrar that is missing in the configuration.
+func (a *App) warnOfMissing(ctx context.Context) error {
+	missing, err := a.missingRegistrars(ctx)
+	for _, name := range missing {
+		a.warnings = append(a.warnings, "registrar."+name+" is not configured, and has names or open orders: they cannot be renewed, changed or completed until its block is there again")
+	}
+	return err
+}
+
+// missingRegistrars returns the registrars that have names or open orders and are not
+// configured.
+func (a *App) missingRegistrars(ctx context.Context) ([]string, error) {
+	all, err := sqldb.Registrations{DB: a.DB}.Backends(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read which registrars have names: %w", err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { _, err := a.registrar.Backend(name); return err == nil }), nil
 }
 
 func loopback(address string) bool {

@@ -126,7 +126,7 @@ func (s *Service) compareIncoming(ctx context.Context, ledger Ledger, on Chain, 
 				return fmt.Errorf("read the ledger: %w", err)
 			}
 		}
-		if !booked || m.Amount != t.Amount || m.TxHash != t.TxHash {
+		if !booked || m.Amount != t.Amount || m.TxHash != t.TxHash || m.Payer != t.Payer { // a refund goes to the payer
 			c.Unbooked = append(c.Unbooked, fmt.Sprintf("%s of %s in %s", t.Amount, t.Payer, t.TxHash))
 		}
 		delete(moved, id)

@@ -139,7 +139,11 @@ func (s *Service) Find(ctx context.Context, query string) ([]Found, error) {
 	if strings.TrimSpace(query) == "" {
 		return nil, deed.Errorf(deed.CodeValidation, "name what to find: a domain, a wallet, a payment, a job or a transaction")
 	}
-	return s.Finder.Find(ctx, strings.ToLower(strings.TrimSpace(query)), maxFound)
+	query = strings.ToLower(strings.TrimSpace(query))
+	if name, err := deed.ParseName(query); err == nil { // orders have it without Unicode letters
+		query = string(name)
+	}
+	return s.Finder.Find(ctx, query, maxFound)
 }
 
 // Timeline returns one order and what happened to it.

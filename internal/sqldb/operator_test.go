@@ -50,12 +50,16 @@ func TestOperatorsFindOrders(t *testing.T) {
 		s, rows := operators(t, db)
 		p := ordered(t, rows, "first.com", order.PaymentSettling, order.PaymentSettled)
 		ordered(t, rows, "second.com")
+		unicode := ordered(t, rows, "xn--bcher-kva.com")
+		if found, err := s.Find(t.Context(), "Bücher.com"); err != nil || len(found) != 1 || found[0].PaymentID != unicode.PublicID {
+			t.Errorf("in Unicode: got %+v, %v", found, err)
+		}
 		for _, query := range []string{"first.com", "FIRST.com ", p.PublicID, p.ID, "0xf00d"} {
 			if found, err := s.Find(t.Context(), query); err != nil || len(found) != 1 || found[0].PaymentID != p.PublicID {
 				t.Errorf("%s: got %+v, %v", query, found, err)
 			}
 		}
-		if found, err := s.Find(t.Context(), "0x01"); err != nil || len(found) != 2 {
+		if found, err := s.Find(t.Context(), "0x01"); err != nil || len(found) != 3 {
 			t.Errorf("by wallet: got %+v, %v", found, err)
 		}
 		if _, err := s.Retry(t.Context(), act, "0x01"); deed.CodeOf(err) != deed.CodeValidation {

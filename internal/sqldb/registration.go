@@ -23,6 +23,16 @@ type Registrations struct {
 	Zones Zones            // of the names
 }
 
+// Backends returns the registrars that have names or open orders, sorted.
+func (s Registrations) Backends(ctx context.Context) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	return readAll(ctx, s.DB.read, scanText, `
+		SELECT DISTINCT backend FROM registrations WHERE backend <> ''
+		UNION SELECT backend FROM jobs WHERE next_at IS NOT NULL AND backend <> ''
+		ORDER BY 1`)
+}
+
 // insertRegistration queues the registration of a completed job, and its event. Their
 // times are those of the registry's clock. The name may have had our servers until an
 // earlier registration of it ended.

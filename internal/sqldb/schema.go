@@ -28,12 +28,13 @@ var (
 // Schema returns the version of the schema, and what was added after an earlier version:
 // what a binary that knows only that version would lose.
 func (db *DB) Schema(ctx context.Context, since int64) (version int64, added []Addition, err error) {
-	if err := db.read.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&version); err != nil {
+	if version, err = db.version(ctx); err != nil {
 		return 0, nil, err
 	}
 	if added, err = additions(since); err != nil {
 		return 0, nil, err
 	}
+	added = slices.DeleteFunc(added, func(a Addition) bool { return a.Version > version }) // by this binary, at its start
 	for i := range added {
 		a := &added[i]
 		query := "SELECT count(*) FROM " + a.Table
@@ -47,6 +48,35 @@ func (db *DB) Schema(ctx context.Context, since int64) (version int64, added []A
 	return version, added, nil
 }
 
+func (db *DB) version(ctx context.Context) (version int64, err error) {
+	err = db.read.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version WHERE is_applied`).Scan(&version)
+	return version, err
+}
+
+// CheckMigrated returns an error if the schema is older than this binary, whose statements
+// may name what is not there yet.
+func (db *DB) CheckMigrated(ctx context.Context) error {
+	has, err := db.version(ctx)
+	if err != nil {
+		return fmt.Errorf("read the version of the schema: %w", err)
+	}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return err
+	}
+	knows, err := versionOf(slices.Max(files))
+	if err == nil && has < knows {
+		err = fmt.Errorf("the schema of the database is at version %d, and this binary is made for %d: use the binary of the service, or upgrade the service first", has, knows)
+	}
+	return err
+}
+
+// versionOf returns the number of a migration.
+func versionOf(file string) (int64, error) {
+	number, _, _ := strings.Cut(path.Base(file), "_")
+	return strconv.ParseInt(number, 10, 64)
+}
+
 // additions returns what the migrations after a version add and later ones do not take
 // away, the newest first.
 func additions(since int64) (list []Addition, err error) {
@@ -57,8 +87,7 @@ func additions(since int64) (list []Addition, err error) {
 	slices.SortFunc(files, func(a, b string) int { return cmp.Compare(b, a) })
 	gone := map[Addition]bool{} // tables that a later migration dropped or renamed, and columns that it dropped
 	for _, file := range files {
-		number, _, _ := strings.Cut(path.Base(file), "_")
-		version, err := strconv.ParseInt(number, 10, 64)
+		version, err := versionOf(file)
 		if err != nil || version <= since {
 			continue
 		}

@@ -107,6 +107,15 @@ func (c *Client) Head() (Head, bool) {
 	return Head{}, false
 }
 
+// Newest reads the newest block.
+func (c *Client) Newest(ctx context.Context) (Head, error) {
+	b, err := c.block(ctx, "latest")
+	if err != nil {
+		return Head{}, err
+	}
+	return Head{Number: uint64(b.Number), Time: time.Unix(int64(b.Time), 0)}, nil
+}
+
 // EndpointsUp reports for each endpoint, in the order of Dial, whether it is used.
 func (c *Client) EndpointsUp() []bool {
 	up := make([]bool, len(c.endpoints.all))
