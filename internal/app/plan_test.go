@@ -33,7 +33,6 @@ var grows = []string{
 var wholeReads = map[string]string{
 	"FROM registry_names WHERE nameservers <> ''": "a sandbox reads up to local.MaxDelegated names",
 	"SELECT DISTINCT master FROM zones":           "once, at the start",
-	"SELECT DISTINCT backend FROM registrations":  "likewise, of an index",
 	"SELECT coalesce(sum(CASE WHEN state":         "the account has the sum of the wallet's payments",
 	"SELECT (SELECT count(*) FROM payments":       "the first page of the wallet's payments has their number",
 }

@@ -23,15 +23,21 @@ type Registrations struct {
 	Zones Zones            // of the names
 }
 
-// Backends returns the registrars that have names or open orders, sorted.
+// Backends returns the registrars that have names or open orders, sorted. It reads one row
+// of the index of names for each of them, however many names there are.
 func (s Registrations) Backends(ctx context.Context) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
-	return readAll(ctx, s.DB.read, scanText, `
-		SELECT DISTINCT backend FROM registrations WHERE backend <> ''
-		UNION SELECT backend FROM jobs WHERE next_at IS NOT NULL AND backend <> ''
-		ORDER BY 1`)
+	return readAll(ctx, s.DB.read, scanText, selectBackends)
 }
+
+const selectBackends = `
+	WITH RECURSIVE held (backend) AS (
+	       SELECT min(backend) FROM registrations WHERE backend > ''
+	       UNION ALL SELECT (SELECT min(r.backend) FROM registrations r WHERE r.backend > held.backend) FROM held WHERE held.backend IS NOT NULL)
+	SELECT backend FROM held WHERE backend IS NOT NULL
+	UNION SELECT backend FROM jobs WHERE next_at IS NOT NULL AND backend <> ''
+	ORDER BY 1`
 
 // insertRegistration queues the registration of a completed job, and its event. Their
 // times are those of the registry's clock. The name may have had our servers until an
