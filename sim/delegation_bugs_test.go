@@ -367,12 +367,30 @@ func TestMoveIsMadeOnce(t *testing.T) {
 }
 
 // A hand-over while a name settles, whose owner wanted others that the registry did not set,
-// does not end the wait for the caches.
+// does not end the wait for the caches, and neither do many.
 func TestHandOverWhileANameSettles(t *testing.T) {
 	s := openScripted(t)
 	s.elsewhere(false)
 	s.must(s.to("home", ""))
 	s.wait(2 * time.Hour)
+	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
+	for range 150 { // some are to the owner
+		s.now = s.now.Add(time.Second)
+		s.handOver()
+	}
+	s.wait(100 * time.Hour)
+	s.is("at home", "home", 1)
+}
+
+// The same for a name that the registry has delegated to us by itself.
+func TestHandOverAfterTheRegistryDelegatesToUs(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(60 * time.Hour)
+	s.hosts = append(s.hosts, published{at: s.now, hosts: places["home"]})
+	s.must(s.names.CompareSoon(t.Context(), signedName))
+	s.wait(time.Hour)
+	s.is("compared", "home", 0)
 	s.failed(s.to("a", "SetNameservers", fate{notDone: true}))
 	s.handOver()
 	s.wait(100 * time.Hour)

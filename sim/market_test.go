@@ -28,6 +28,10 @@ func (s nameStore) Events(ctx context.Context, is lifecycle.Registration) ([]lif
 	return call(s.p, "Events", func() ([]lifecycle.Event, error) { return s.s.Events(ctx, is) })
 }
 
+func (s nameStore) LastEvent(ctx context.Context, reference string, types ...lifecycle.EventType) (time.Time, error) {
+	return call(s.p, "LastEvent", func() (time.Time, error) { return s.s.LastEvent(ctx, reference, types...) })
+}
+
 func (s nameStore) CountActions(ctx context.Context, reference string) (int, error) {
 	return call(s.p, "CountActions", func() (int, error) { return s.s.CountActions(ctx, reference) })
 }

@@ -198,7 +198,7 @@ func TestSecretsAreReadFromFilesAndNotShown(t *testing.T) {
 	}
 }
 
-// Every setting is in docs/configuration.md.
+// Every setting is in docs/configuration.md, with its default.
 func TestSettingsAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/configuration.md")
 	if err != nil {
@@ -207,6 +207,10 @@ func TestSettingsAreDocumented(t *testing.T) {
 	for _, s := range defaultConfig().settings() {
 		if !strings.Contains(string(page), "`"+s.key+"`") || !strings.Contains(string(page), "`"+s.env()+"`") {
 			t.Errorf("docs/configuration.md does not tell of %s and %s", s.key, s.env())
+		}
+		_, rest, alone := strings.Cut(string(page), "| `"+s.key+"` | `"+s.env()+"` | ")
+		if shown, _, _ := strings.Cut(rest, " |"); alone && s.value.String() != "" && shown != s.value.String() {
+			t.Errorf("docs/configuration.md says that the default of %s is %q, and it is %q", s.key, shown, s.value)
 		}
 	}
 }

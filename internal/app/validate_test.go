@@ -234,7 +234,7 @@ func TestBlocksAreChecked(t *testing.T) {
 	}{
 		"all is well":     {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com")}, nil},
 		"two blocks":      {[]RegistrarConfig{block("a", "opusdns", map[string]string{"key_fil": "x"}, "com"), block("b", "epp", nil, "net")}, []string{"registrar.a: ", "no key key_fil", "key_file must be set", "registrar.b: ", "address must be set", "password_file must be set"}},
-		"an unknown type": {[]RegistrarConfig{block("a", "eep", nil, "com")}, []string{`registrar.a: type "eep": there are epp, opusdns, local`}},
+		"an unknown type": {[]RegistrarConfig{block("a", "eep", nil, "com")}, []string{`registrar.a: type "eep": there are epp, `}},
 		"no TLDs":         {[]RegistrarConfig{block("a", "opusdns", vendor(nil))}, []string{"registrar.a: tlds must be set"}},
 		"not a TLD":       {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "c om")}, []string{"registrar.a: tlds: "}},
 		"one TLD, twice":  {[]RegistrarConfig{block("a", "opusdns", vendor(nil), "com"), block("b", "opusdns", vendor(nil), "com")}, []string{"registrar b: .com is already sold by a"}},

@@ -19,7 +19,7 @@ func TestMarkup(t *testing.T) {
 		{"no rounding when it is even", catalog.Markup{BasisPoints: 2000, Fee: 500_000}, "10.00", "12.50"},
 		{"at cost", catalog.Markup{}, "10.46", "10.46"},
 		{"a fee alone", catalog.Markup{Fee: 1}, "1.00", "1.01"},
-		{"a share below the smallest unit counts up", catalog.Markup{BasisPoints: 1}, "0.000001", "0.01"},
+		{"a share below the smallest unit counts up", catalog.Markup{BasisPoints: 2000}, "0.008334", "0.02"}, // 0.0100008
 		{"nothing from nothing", catalog.Markup{BasisPoints: 2000}, "0", "0.00"},
 	}
 	for _, tt := range tests {

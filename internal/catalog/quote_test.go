@@ -26,21 +26,22 @@ func TestRenewalQuote(t *testing.T) {
 		years   int
 		restore bool
 		want    string
+		cost    string
 		says    string
 	}{
-		{"example.com", 0, 1, false, "13.06", "example.com for 1 year more"},
-		{"example.com", 0, 3, false, "39.18", "example.com for 3 years more"},
-		{"example.com", 0, 1, true, "67.56", "example.com for 1 year more, out of redemption"},  // 45.00 × 1.2 + 0.50 on top
-		{"example.com", 0, 2, true, "80.62", "example.com for 2 years more, out of redemption"}, // the fee once
-		{"example.com", 50 * usd, 2, false, "121.00", "example.com for 2 years more"},
-		{"example.com", 50 * usd, 1, true, "115.00", "example.com for 1 year more, out of redemption"},
-		{"example.ai", 0, 1, false, "96.50", "example.ai for 1 year more"}, // two years are only the least of a new name
-		{"example.com", 500 * usd, 1, false, "DOMAIN_TOO_EXPENSIVE", "example.com for 1 year more"},
-		{"example.com", maxWholesale + 1, 1, false, "SERVICE_UNAVAILABLE", ""},
-		{"example.co.uk", 0, 1, false, "TLD_NOT_SUPPORTED", ""},
+		{"example.com", 0, 1, false, "13.06", "10.46", "example.com for 1 year more"},
+		{"example.com", 0, 3, false, "39.18", "31.38", "example.com for 3 years more"},
+		{"example.com", 0, 1, true, "67.56", "55.46", "example.com for 1 year more, out of redemption"},  // 45.00 × 1.2 + 0.50 on top
+		{"example.com", 0, 2, true, "80.62", "65.92", "example.com for 2 years more, out of redemption"}, // the fee once
+		{"example.com", 50 * usd, 2, false, "121.00", "100.00", "example.com for 2 years more"},
+		{"example.com", 50 * usd, 1, true, "115.00", "95.00", "example.com for 1 year more, out of redemption"},
+		{"example.ai", 0, 1, false, "96.50", "80.00", "example.ai for 1 year more"}, // two years are only the least of a new name
+		{"example.com", 500 * usd, 1, false, "DOMAIN_TOO_EXPENSIVE", "500.00", "example.com for 1 year more"},
+		{"example.com", maxWholesale + 1, 1, false, "SERVICE_UNAVAILABLE", "0.00", ""},
+		{"example.co.uk", 0, 1, false, "TLD_NOT_SUPPORTED", "0.00", ""},
 	} {
 		q, err := s.Renewal(lifecycle.Registration{Name: c.name, PremiumRenewal: c.premium}, c.years, c.restore)
-		if got := priced(q, err); got != c.want || q.For != c.says || q.Held != nil || q.For != "" && q.Premium != (c.premium > 0) {
+		if got := priced(q, err); got != c.want || q.Cost.String() != c.cost || q.For != c.says || q.Held != nil || q.For != "" && q.Premium != (c.premium > 0) {
 			t.Errorf("%s, %d years, restore %v: got %s %+v, want %s", c.name, c.years, c.restore, got, q, c.want)
 		}
 	}
@@ -63,15 +64,16 @@ func TestNewNameQuote(t *testing.T) {
 		years int
 		said  registrar.Availability
 		want  string
+		cost  string
 	}{
-		{1, registrar.Availability{Available: true}, "13.06"},
-		{1, premium, "120.50"},
-		{3, premium, "241.50"}, // 120.50 + 2 × 60.50
-		{10, premium, "DOMAIN_TOO_EXPENSIVE"},
-		{0, premium, "VALIDATION_ERROR"},
+		{1, registrar.Availability{Available: true}, "13.06", "10.46"},
+		{1, premium, "120.50", "100.00"},
+		{3, premium, "241.50", "200.00"}, // 120.50 + 2 × 60.50
+		{10, premium, "DOMAIN_TOO_EXPENSIVE", "550.00"},
+		{0, premium, "VALIDATION_ERROR", "0.00"},
 	} {
-		if q, err := s.NewName("example.com", c.years, c.said); priced(q, err) != c.want {
-			t.Errorf("%d years of %+v: got %s, want %s", c.years, c.said, priced(q, err), c.want)
+		if q, err := s.NewName("example.com", c.years, c.said); priced(q, err) != c.want || q.Cost.String() != c.cost {
+			t.Errorf("%d years of %+v: got %s at a cost of %s, want %s and %s", c.years, c.said, priced(q, err), q.Cost, c.want, c.cost)
 		}
 	}
 }

@@ -13,15 +13,6 @@ import (
 	"deed.example/deed/internal/cli"
 )
 
-func cliDoc(t *testing.T) string {
-	t.Helper()
-	raw, err := os.ReadFile("../../docs/cli.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
 // eachCommand calls f with every command that is not a group.
 func eachCommand(f func(cmd *cobra.Command)) {
 	root, admin := &cobra.Command{Use: "deed"}, &cobra.Command{Use: "admin"}
@@ -38,16 +29,6 @@ func eachCommand(f func(cmd *cobra.Command)) {
 		}
 	}
 	look(root)
-}
-
-// docs/cli.md mentions every command.
-func TestCommandsAreDocumented(t *testing.T) {
-	text := cliDoc(t)
-	eachCommand(func(cmd *cobra.Command) {
-		if !strings.Contains(text, "`"+cmd.CommandPath()) {
-			t.Errorf("it does not tell of %s", cmd.CommandPath())
-		}
-	})
 }
 
 // Every command is run by a script, with each of its own flags; each global flag

@@ -1,6 +1,9 @@
 package dnszone_test
 
 import (
+	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -300,3 +303,18 @@ func TestCanonicalTTL(t *testing.T) {
 }
 
 func long(n int) string { return strings.Repeat("a", n) }
+
+// Every type is in the API reference, on the page and in the docs.
+func TestTypesAreListed(t *testing.T) {
+	for path, form := range map[string]string{"../../api/openapi.yaml": `(?m)^ +pattern: .*[(|]%s[|]`, "../../web/src/lib/zone.svelte.ts": `export const types = .*'%s'`, "../../docs/dns.md": `(?m)^\|[A-Z, ]* %s[, ].*\|`} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range dnszone.TypeNames() {
+			if !regexp.MustCompile(fmt.Sprintf(form, name)).Match(text) {
+				t.Errorf("%s does not list %s", path, name)
+			}
+		}
+	}
+}

@@ -155,20 +155,14 @@ func methodsAt(path string) (methods []string) {
 
 // Every paid call of the interface document is in paidRoutes.
 func TestPaidRoutesAreComplete(t *testing.T) {
-	s := openEnv(t, options{})
-	token := "Bearer " + s.tokens(t, s.buyer(t)).Access
 	sold := 0
 	for _, r := range interfacedoc.Routes() {
 		if r.Method == "GET" || !strings.HasPrefix(r.Path, "/dns/") && !strings.HasPrefix(r.Path, "/domains/") {
 			continue
 		}
 		sold++
-		if slices.ContainsFunc(paidRoutes, func(p paidRoute) bool { return p.endpoint == r.Endpoint() }) {
-			continue
-		}
-		path := strings.NewReplacer("{domain}", "first.com", "{recordId}", "rec_1").Replace(r.Path)
-		if got := s.do(t, r.Method, path, `{}`, "Authorization", token); got.status != 503 || !strings.Contains(got.body, "not built yet") {
-			t.Errorf("%s is built: give it a row in paidRoutes", r.Endpoint())
+		if !slices.ContainsFunc(paidRoutes, func(p paidRoute) bool { return p.endpoint == r.Endpoint() }) {
+			t.Errorf("%s is paid for: give it a row in paidRoutes", r.Endpoint())
 		}
 	}
 	if sold < 5 {

@@ -12,7 +12,6 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
-	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/lifecycle"
 )
 
@@ -223,11 +222,6 @@ func TestRDAPErrors(t *testing.T) {
 		}
 		s.get(t, "/rdap/domain/first.com").expect(t, 503, deed.CodeUnavailable)
 	})
-}
-
-// A deployment without registrations has no RDAP.
-func TestRDAPWithoutNames(t *testing.T) {
-	open(t, options{setAPI: func(s *httpapi.Server) { s.RDAP = nil }}).get(t, "/rdap/domain/first.com").expect(t, 503, deed.CodeUnavailable)
 }
 
 // RDAP has no rate limit, like GET /domains/{domain}.

@@ -146,7 +146,7 @@ func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
 	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
 	switch e.Type {
 	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventMoveRefused, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
-		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed,
+		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed, lifecycle.EventCorrected,
 		lifecycle.EventVerification, lifecycle.EventVerified, lifecycle.EventRegistrantSent, lifecycle.EventRegistrantRefused: // not about an expiry
 	default:
 		out.Data.ExpiresAt = e.About

@@ -3,7 +3,11 @@ package event_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,11 +77,37 @@ func TestOfRegistration(t *testing.T) {
 	for kind, want := range map[lifecycle.EventType]event.Data{
 		lifecycle.EventExpiresIn7: {Domain: "a.com", ExpiresAt: noon, DaysLeft: 7},
 		lifecycle.EventExpired3:   {Domain: "a.com", ExpiresAt: noon, DaysLeft: -3},
+		lifecycle.EventMissing:    {Domain: "a.com", ExpiresAt: noon},
 		lifecycle.EventHandedOver: {Domain: "a.com"},
+		lifecycle.EventCorrected:  {Domain: "a.com"}, // it refers to the time of the correction
 	} {
 		e := event.OfRegistration(lifecycle.Event{Type: kind, Name: "a.com", About: noon, At: noon.Add(time.Hour)}, "0x1")
 		if e.Type == "" || e.Data != want || e.Owner != "0x1" || e.Aggregate() != "a.com" {
 			t.Errorf("%s: got %+v", kind, e)
+		}
+	}
+}
+
+// Every type is in the API reference, in the docs and on the page.
+func TestTypesAreListed(t *testing.T) {
+	read := func(path string) string {
+		t.Helper()
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	types := regexp.MustCompile(`Type = "([a-z._]+)"`).FindAllStringSubmatch(read("event.go")+read("mandate.go"), -1)
+	if len(types) < 39 {
+		t.Errorf("got %d types", len(types))
+	}
+	for path, form := range map[string]string{"../../api/openapi.yaml": "- %s\n", "../../docs/events.md": "`%s`", "../../web/src/parts/Events.svelte": "'%s'"} {
+		text := read(path)
+		for _, m := range types {
+			if !strings.Contains(text, fmt.Sprintf(form, m[1])) {
+				t.Errorf("%s does not list %s", path, m[1])
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fulfil_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"deed.example/deed"
@@ -32,5 +33,19 @@ func TestMandateIsNotUsedWhilePurchasesAreStopped(t *testing.T) {
 	err := e.UseMandate(t.Context(), m, name(1))
 	if deed.CodeOf(err) != deed.CodeUnavailable || asked != payer || len(e.chain.checked) != 0 {
 		t.Errorf("got %v, asked about %q, checked %v", err, asked, e.chain.checked)
+	}
+}
+
+// A mandate may cost all that it allows, and no more: then the chain is not even asked.
+func TestMandateAllowsItsAmount(t *testing.T) {
+	for amount, allowed := range map[deed.USDC]bool{price: true, price - 1: false} {
+		e := newEnv(t)
+		e.Verifier = mandateChain{e.chain}
+		a := authorization("1")
+		a.Amount = amount
+		err := e.UseMandate(t.Context(), order.Mandate{ID: "man_1", Name: "name1.com", Owner: payer, Auth: *a}, name(1)) // which is not stored
+		if low, ok := errors.AsType[*order.CapTooLow](err); ok == allowed || ok && low.Price != price || (len(e.chain.checked) == 1) != allowed {
+			t.Errorf("%s for a price of %s: got %v, checked %d times", amount, deed.USDC(price), err, len(e.chain.checked))
+		}
 	}
 }

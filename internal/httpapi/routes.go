@@ -128,11 +128,8 @@ var reservedPaths = []string{
 	"GET /rdap",
 }
 
-// rdap passes the request to the RDAP handler, if there is one.
+// rdap passes the request to the RDAP handler.
 func (s *Server) rdap(w http.ResponseWriter, r *http.Request) error {
-	if s.RDAP == nil {
-		return errNoPayments
-	}
 	s.RDAP.ServeHTTP(w, r)
 	return nil
 }

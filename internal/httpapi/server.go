@@ -69,7 +69,7 @@ type Server struct {
 	// one that each server serves.
 	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
 
-	RDAP http.Handler // of /rdap/; nil without registrations
+	RDAP http.Handler // of /rdap/
 	MCP  http.Handler // of POST /mcp; nil if disabled
 	A2A  http.Handler // of POST /a2a; nil if disabled
 
@@ -96,12 +96,12 @@ type Server struct {
 	Observe func(route string, status int, took time.Duration)
 
 	draining       atomic.Bool
-	activeMessages clientLimiter // of MCP and A2A
-	activeStreams  clientLimiter // of job events
-	streamCount    atomic.Int64  // of all clients
-	prices         atomic.Pointer[priceList]
-	description    atomic.Pointer[document] // openapi.json, likewise
-	bazaars        sync.Map                 // endpoint to api.Bazaar, likewise
+	activeMessages clientLimiter             // of MCP and A2A
+	activeStreams  clientLimiter             // of job events
+	streamCount    atomic.Int64              // of all clients
+	prices         atomic.Pointer[priceList] // of today
+	description    atomic.Pointer[document]  // openapi.json, made on first use
+	bazaars        sync.Map                  // endpoint to api.Bazaar, likewise
 }
 
 // Drain makes /readyz fail, so that load balancers stop sending requests. The

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"net/http"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +25,26 @@ func TestRoutesAreThoseOfTheInterfaceDocument(t *testing.T) {
 		want = append(want, r.Endpoint())
 	}
 	if len(want) < 20 || !slices.Equal(got[:len(want)], want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// docs/routes.md lists every route, in the same order. One is only for what RDAP does not know.
+func TestRoutesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/routes.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, want []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `([A-Z]+ /[^`]*)` \\|").FindAllStringSubmatch(string(page), -1) {
+		got = append(got, m[1])
+	}
+	for _, r := range (&Server{}).routes() {
+		if r.pattern != "GET /rdap/{question...}" {
+			want = append(want, r.pattern)
+		}
+	}
+	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

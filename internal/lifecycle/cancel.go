@@ -51,13 +51,15 @@ const (
 type CancelTerms struct {
 	Fee     deed.USDC // that the registry keeps
 	Monthly int       // cancellations per TLD and month that are always allowed
-	Percent int       // of the month's registrations of the TLD that may be cancelled
+	Percent int       // or so many of each 100 registrations of the month in the TLD that remain
 	Premium bool      // the registry also credits premium names
 }
 
-// Allows reports whether one more cancellation is within the allowance of the month.
-func (t CancelTerms) Allows(used, registered int) bool {
-	return used < t.Monthly || used*100 < registered*t.Percent
+// Allows reports whether one more cancellation is within the allowance of the month, of which
+// so many were used. What remains are the registrations of the month that are not cancelled,
+// without this one: a registry that limits cancellations counts net registrations.
+func (t CancelTerms) Allows(used, remaining int) bool {
+	return used < t.Monthly || (used+1)*100 <= remaining*t.Percent
 }
 
 // A CancelLimit bounds cancellations.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"deed.example/deed"
 	"deed.example/deed/internal/settle"
 )
 
@@ -43,88 +43,67 @@ type wallets struct{ gas, settlements, refunds, usdc, reverts prometheus.Gauge }
 
 // New returns metrics that are all zero.
 func New(version string) *Metrics {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f := factory{promauto.With(registry)}
 	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "deed_http_request_seconds",
-			Help:    "How long requests took, by route and status.",
-			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8, 20},
-		}, []string{"route", "status"}),
-		cacheErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "deed_cache_missed_total",
-			Help: "Calls that were counted in this process because the shared cache did not answer.",
-		}),
-		behind: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "deed_dns_zones_behind",
-			Help: "Zones whose last change is older than a minute and not on every name server.",
-		}),
-		waiting: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "deed_waiting_total",
-			Help: "Attempts to advance a row that had to wait for the chain or a registry, by kind of row; the log has the reasons.",
-		}, []string{"rows"}),
-		stalled: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "deed_payments_stalled",
-			Help: "Payments and refunds without progress for a minute.",
-		}),
-		dependencies: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "deed_dependency_up",
-			Help: "1 if the last check of /health found the dependency to work, 0 if not.",
-		}, []string{"name"}),
-		orphans: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "deed_names_orphaned",
-			Help: "Names that a registry holds for nobody: their orders were executed after the refund.",
-		}),
-		comparing: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "deed_names_to_compare",
-			Help: "Names that wait to be compared with their registrar.",
-		}, []string{"registrar"}),
-		compareLag: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "deed_names_compare_lag_seconds",
-			Help: "How long the name that waits longest is overdue to be compared with its registrar.",
-		}, []string{"registrar"}),
-		comparedAll: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "deed_names_compared_age_seconds",
-			Help: "Within this time every name of the registrar was compared with it; an attempt without an answer does not count.",
-		}, []string{"registrar"}),
-		compared: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "deed_names_compared_total",
-			Help: "Names that this node compared with their registrar.",
-		}, []string{"registrar"}),
-		differences: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "deed_names_differing_total",
-			Help: "Names that differed from their registrar, which is right: they were corrected, or are missing there.",
-		}, []string{"registrar"}),
-		missing: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "deed_names_missing",
-			Help: "Names of ours that their registry does not hold.",
-		}),
-		registrarErrors: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "deed_registrar_missed_total",
-			Help: "Search queries that the registrar did not answer.",
-		}),
+		registry: registry,
+		requests: f.histograms("deed_http_request_seconds", "How long requests took, by route and status.",
+			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 8, 20}, "route", "status"),
+		cacheErrors:     f.counter("deed_cache_missed_total", "Calls that were counted in this process because the shared cache did not answer."),
+		registrarErrors: f.counter("deed_registrar_missed_total", "Search queries that the registrar did not answer."),
+		behind:          f.gauge("deed_dns_zones_behind", "Zones whose last change is older than a minute and not on every name server."),
+		waiting:         f.counters("deed_waiting_total", "Attempts to advance a row that had to wait for the chain or a registry, by kind of row; the log has the reasons.", "rows"),
+		stalled:         f.gauge("deed_payments_stalled", "Payments and refunds without progress for a minute."),
+		dependencies:    f.gauges("deed_dependency_up", "1 if the last check of /health found the dependency to work, 0 if not.", "name"),
+		orphans:         f.gauge("deed_names_orphaned", "Names that a registry holds for nobody: their orders were executed after the refund."),
+		missing:         f.gauge("deed_names_missing", "Names of ours that their registry does not hold."),
+		comparing:       f.gauges("deed_names_to_compare", "Names that wait to be compared with their registrar.", "registrar"),
+		compareLag:      f.gauges("deed_names_compare_lag_seconds", "How long the name that waits longest is overdue to be compared with its registrar.", "registrar"),
+		comparedAll:     f.gauges("deed_names_compared_age_seconds", "Within this time every name of the registrar was compared with it; an attempt without an answer does not count.", "registrar"),
+		compared:        f.counters("deed_names_compared_total", "Names that this node compared with their registrar.", "registrar"),
+		differences:     f.counters("deed_names_differing_total", "Names that differed from their registrar, which is right: they were corrected, or are missing there.", "registrar"),
+		wallets: wallets{
+			gas:         f.gauge("deed_gas_wallet_ether", "Balance of the gas wallet."),
+			settlements: f.gauge("deed_gas_wallet_settlements", "Payments that the gas wallet can settle at the highest fee it would offer now."),
+			refunds:     f.gauge("deed_refund_wallet_refunds", "Refunds that the refund wallet can pay the gas for."),
+			usdc:        f.gauge("deed_refund_wallet_usdc", "Balance of the refund wallet, from which refunds are paid."),
+			reverts:     f.gauge("deed_payments_reverted", "Payments that failed on the chain within a day, at the cost of the gas wallet."),
+		},
+		work: newWork(f),
 	}
 	for _, rows := range []string{"payments", "refunds", "jobs"} {
 		m.waiting.WithLabelValues(rows) // there from the start, at zero
 	}
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
-	}
-	m.wallets = wallets{
-		gas:         gauge("deed_gas_wallet_ether", "Balance of the gas wallet."),
-		settlements: gauge("deed_gas_wallet_settlements", "Payments that the gas wallet can settle at the highest fee it would offer now."),
-		refunds:     gauge("deed_refund_wallet_refunds", "Refunds that the refund wallet can pay the gas for."),
-		usdc:        gauge("deed_refund_wallet_usdc", "Balance of the refund wallet, from which refunds are paid."),
-		reverts:     gauge("deed_payments_reverted", "Payments that failed on the chain within a day, at the cost of the gas wallet."),
-	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "deed_build_info", Help: "Always 1; the label is the running version.", ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	m.work = newWork()
-	m.work.register(m.registry)
-	m.registry.MustRegister(m.requests, m.cacheErrors, m.registrarErrors, m.behind, m.waiting, m.stalled, m.dependencies, m.orphans, m.missing, m.comparing, m.compareLag, m.comparedAll, m.compared, m.differences, build, m.wallets.gas, m.wallets.settlements, m.wallets.refunds, m.wallets.usdc, m.wallets.reverts,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	f.gauges("deed_build_info", "Always 1; the label is the running version.", "version").WithLabelValues(version).Set(1)
 	return m
+}
+
+// A factory makes metrics and registers them.
+type factory struct{ registering promauto.Factory }
+
+func (f factory) counter(name, help string) prometheus.Counter {
+	return f.registering.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return f.registering.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+func (f factory) gauge(name, help string) prometheus.Gauge {
+	return f.registering.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+}
+
+func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	return f.registering.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
+}
+
+func (f factory) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return f.registering.NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+}
+
+func (f factory) histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return f.registering.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, labels)
 }
 
 // ZonesBehind sets the number of zones that have not propagated.
@@ -186,14 +165,13 @@ func (m *Metrics) CacheMissed(error) { m.cacheErrors.Inc() }
 // RegistrarMissed counts one query that the registrar did not answer.
 func (m *Metrics) RegistrarMissed(error) { m.registrarErrors.Inc() }
 
-// Reserves sets the balances of our own wallets. Prometheus gauges are floats, so
-// here, and nowhere else, money is a float.
+// Reserves sets the balances of our own wallets.
 func (m *Metrics) Reserves(r settle.Reserves) {
 	ether, _ := new(big.Float).Quo(new(big.Float).SetInt(r.Gas), big.NewFloat(1e18)).Float64()
 	m.wallets.gas.Set(ether)
 	m.wallets.settlements.Set(float64(r.Settlements))
 	m.wallets.refunds.Set(float64(r.Refunds))
-	m.wallets.usdc.Set(float64(r.USDC) / float64(100*deed.Cent))
+	m.wallets.usdc.Set(dollars(r.USDC))
 }
 
 // Reverts sets how many payments failed on the chain within a day.

@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/operator"
 )
 
 // Open is how many rows are in a state that they will leave.
@@ -31,7 +32,7 @@ func (m *Metrics) SetOverview(o Overview, now time.Time) {
 	w := &m.work
 	w.open.Reset()
 	w.openUSDC.Reset()
-	oldest := map[string]float64{"payments": 0, "refunds": 0, "jobs": 0, "webhooks": 0}
+	oldest := map[string]float64{}
 	for _, g := range o.Open {
 		w.open.WithLabelValues(g.Rows, g.Kind, g.State).Set(float64(g.Count))
 		if g.Sum > 0 {
@@ -41,13 +42,13 @@ func (m *Metrics) SetOverview(o Overview, now time.Time) {
 			oldest[g.Rows] = max(oldest[g.Rows], now.Sub(g.Oldest).Seconds())
 		}
 	}
-	for rows, age := range oldest {
-		w.oldest.WithLabelValues(rows).Set(age)
+	for _, rows := range openRows {
+		w.oldest.WithLabelValues(rows).Set(oldest[rows])
 	}
 	for wallet, nonce := range o.Nonces {
 		w.nonces.WithLabelValues(wallet).Set(float64(nonce))
 	}
-	for _, activity := range []string{"purchases", "refunds", "publishing"} {
+	for _, activity := range operator.Activities {
 		w.stopped.WithLabelValues(activity).Set(0)
 	}
 	for _, activity := range o.Stopped {

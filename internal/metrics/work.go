@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/operator"
 	"deed.example/deed/internal/order"
 )
 
@@ -28,48 +29,37 @@ type work struct {
 	nodes      prometheus.Gauge
 }
 
+// openRows are the rows whose age is there from the start.
+var openRows = []string{"payments", "refunds", "jobs", "webhooks"}
+
 // slow are buckets for what takes from a fraction of a second to an hour.
 var slow = []float64{.1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600}
 
-func newWork() work {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-	}
-	histogram := func(name, help string) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: slow}
-	}
+func newWork(f factory) work {
 	w := work{
-		payments:   counter("deed_payment_moves_total", "Payments that reached a state on this node, by state and kind of purchase.", "state", "kind"),
-		settlement: prometheus.NewHistogram(histogram("deed_settlement_seconds", "From the order to its settled payment.")),
-		refund:     prometheus.NewHistogram(histogram("deed_refund_seconds", "From the moment a refund is sent to the chain until it is final.")),
-		events:     counter("deed_events_total", "Events of owners that were written by this node, by type.", "type"),
-		deliveries: counter("deed_webhook_deliveries_total", "Attempts to deliver a webhook, by outcome.", "outcome"),
-		registrars: prometheus.NewHistogramVec(histogram("deed_registrar_call_seconds", "How long calls of a registrar took, by backend, call and outcome."), []string{"backend", "call", "outcome"}),
-		floats:     gauge("deed_registrar_float_usd", "Balance of our account at a registrar, as it reported last.", "backend"),
-		due:        gauge("deed_rows_due", "Rows that the worker found to be due at its last poll, by kind; it takes a limited number at a time.", "rows"),
-		failures:   counter("deed_work_failures_total", "Rows and tasks that failed, by kind; the log has the reasons.", "rows"),
-		open:       gauge("deed_open", "Payments, jobs and webhook deliveries that have something left to do, by state.", "rows", "kind", "state"),
-		openUSDC:   gauge("deed_open_usdc", "Sum of the open payments, by state.", "state"),
-		oldest:     gauge("deed_oldest_open_seconds", "How long the oldest open one has been in its state.", "rows"),
-		nonces:     gauge("deed_signer_nonce", "Next nonce of our wallets, as it is stored.", "wallet"),
-		stopped:    gauge("deed_stopped", "1 while operators have stopped the activity.", "activity"),
-		nodes:      prometheus.NewGauge(prometheus.GaugeOpts{Name: "deed_nodes", Help: "Nodes that wrote to the database within the last minute."}),
+		payments:   f.counters("deed_payment_moves_total", "Payments that reached a state on this node, by state and kind of purchase.", "state", "kind"),
+		settlement: f.histogram("deed_settlement_seconds", "From the order to its settled payment.", slow),
+		refund:     f.histogram("deed_refund_seconds", "From the moment a refund is sent to the chain until it is final.", slow),
+		events:     f.counters("deed_events_total", "Events of owners that were written by this node, by type.", "type"),
+		deliveries: f.counters("deed_webhook_deliveries_total", "Attempts to deliver a webhook, by outcome.", "outcome"),
+		registrars: f.histograms("deed_registrar_call_seconds", "How long calls of a registrar took, by backend, call and outcome.", slow, "backend", "call", "outcome"),
+		floats:     f.gauges("deed_registrar_float_usd", "Balance of our account at a registrar, as it reported last.", "backend"),
+		due:        f.gauges("deed_rows_due", "Rows that the worker found to be due at its last poll, by kind; it takes a limited number at a time.", "rows"),
+		failures:   f.counters("deed_work_failures_total", "Rows and tasks that failed, by kind; the log has the reasons.", "rows"),
+		open:       f.gauges("deed_open", "Payments, jobs and webhook deliveries that have something left to do, by state.", "rows", "kind", "state"),
+		openUSDC:   f.gauges("deed_open_usdc", "Sum of the open payments, by state.", "state"),
+		oldest:     f.gauges("deed_oldest_open_seconds", "How long the oldest open one has been in its state.", "rows"),
+		nonces:     f.gauges("deed_signer_nonce", "Next nonce of our wallets, as it is stored.", "wallet"),
+		stopped:    f.gauges("deed_stopped", "1 while operators have stopped the activity.", "activity"),
+		nodes:      f.gauge("deed_nodes", "Nodes that wrote to the database within the last minute."),
 	}
-	for _, activity := range []string{"purchases", "refunds", "publishing"} {
+	for _, activity := range operator.Activities {
 		w.stopped.WithLabelValues(activity) // there from the start, at zero
 	}
-	for _, rows := range []string{"payments", "refunds", "jobs", "webhooks"} {
+	for _, rows := range openRows {
 		w.oldest.WithLabelValues(rows) // likewise
 	}
 	return w
-}
-
-func (w work) register(r *prometheus.Registry) {
-	r.MustRegister(w.payments, w.settlement, w.refund, w.events, w.deliveries, w.registrars, w.floats, w.due, w.failures,
-		w.open, w.openUSDC, w.oldest, w.nonces, w.stopped, w.nodes)
 }
 
 // PaymentMoved counts a payment that reached a state, since is when it got the one
@@ -113,5 +103,6 @@ func (m *Metrics) Due(rows string, n int) { m.work.due.WithLabelValues(rows).Set
 // WorkFailed counts a row or a task that failed.
 func (m *Metrics) WorkFailed(rows string) { m.work.failures.WithLabelValues(rows).Inc() }
 
-// dollars is money as a float, for a gauge only.
+// dollars is money as a float: Prometheus gauges are floats, so here, and nowhere else, money
+// is one.
 func dollars(u deed.USDC) float64 { return float64(u) / float64(100*deed.Cent) }

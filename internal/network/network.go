@@ -73,15 +73,6 @@ func find(match func(Network) bool) (Network, bool) {
 	return public[i].clone(), true
 }
 
-// Public returns the public chains, for messages and tests.
-func Public() []Network {
-	var all []Network
-	for _, n := range public {
-		all = append(all, n.clone())
-	}
-	return all
-}
-
 // Titles names the public chains in a sentence: "Base, Base Sepolia".
 func Titles() string {
 	var all []string

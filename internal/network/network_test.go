@@ -25,7 +25,7 @@ func TestDomainSeparators(t *testing.T) {
 }
 
 func TestRowsAreComplete(t *testing.T) {
-	for _, n := range append(Public(), Embedded()) {
+	for _, n := range append(slices.Clone(public), Embedded()) {
 		if n.ChainID == 0 || n.Title == "" || n.X402V1 == "" || n.Token.Name == "" || n.Token.Version == "" || n.BlockTime <= 0 || n.MaxFee == 0 {
 			t.Errorf("the row of chain %d is incomplete: %+v", n.ChainID, n)
 		}
@@ -57,7 +57,7 @@ func checkFinality(t *testing.T, n Network) {
 // A chain is found by one ID and one name of each version of x402.
 func TestRowsDiffer(t *testing.T) {
 	seen := map[string]bool{}
-	for _, n := range Public() {
+	for _, n := range public {
 		for _, name := range []string{n.CAIP2(), n.X402V1, n.Title} {
 			if seen[name] {
 				t.Errorf("%s names two chains", name)
@@ -81,7 +81,7 @@ func TestRowsDiffer(t *testing.T) {
 
 func TestDepthGrowsWithTheAmount(t *testing.T) {
 	for amount, want := range map[deed.USDC]uint64{1: 1, 100_000: 1, 100_001: 2, 50_000_000: 2, 50_000_001: Safe, AnyAmount: Safe} {
-		for _, n := range Public() {
+		for _, n := range public {
 			if got := n.Finality.Depth(amount); got != want {
 				t.Errorf("%s: depth of %s: got %d, want %d", n.Title, amount, got, want)
 			}

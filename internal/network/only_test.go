@@ -18,7 +18,7 @@ var exempt = []string{"internal/network", "client"}
 // A fact about a chain is written here and nowhere else.
 func TestNoOtherTable(t *testing.T) {
 	facts := map[string]bool{}
-	for _, n := range Public() {
+	for _, n := range public {
 		for _, fact := range []string{fmt.Sprint(n.ChainID), n.CAIP2(), n.X402V1, n.Title, string(n.Token.Address), string(n.Multicall), string(n.FeeOracle)} {
 			facts[strings.ToLower(fact)] = true
 		}

@@ -205,9 +205,9 @@ func (s *Service) Stop(ctx context.Context, a Act, activity string, stop bool) (
 	if !slices.Contains(Activities, activity) {
 		return "", deed.Errorf(deed.CodeValidation, "%s is not an activity: there are %s", deed.Quoted(activity), strings.Join(Activities, ", "))
 	}
-	action, outcome := "start", activity+" go on, on all nodes within seconds"
+	action, outcome := "start", "started, on all nodes within seconds: "+activity
 	if stop {
-		action, outcome = "stop", activity+" are stopped, on all nodes within seconds"
+		action, outcome = "stop", "stopped, on all nodes within seconds: "+activity
 	}
 	return s.act(ctx, a, action, activity, outcome, func() error { return s.Rules.SetStopped(ctx, activity, stop, a.Reason) })
 }

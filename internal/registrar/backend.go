@@ -9,7 +9,11 @@ import (
 )
 
 // A Backend is a configured account at a registry or a wholesaler. Capabilities
-// beyond Registrar and Manager are optional interfaces of its Registrar.
+// beyond Registrar and Manager are optional interfaces of the two (see capability.go).
+//
+// The package of a backend opens it, with Registrar, Manager and Ping, and where they
+// apply Close, NotReal and Deadline. The other fields are from keys that every block of
+// the configuration may have, and internal/app fills them.
 type Backend struct {
 	Name      string // from the configuration; stored with each name that it holds
 	TLDs      []deed.TLD

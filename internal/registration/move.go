@@ -234,7 +234,8 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 		return fmt.Errorf("delegate %s: %w", r.Name, err)
 	}
 	if of != nil && lifecycle.SameServers(d.Hosts, s.Nameservers) {
-		if err := s.settle(ctx, r, d, *of); err != nil {
+		// Unless the owner has replaced the move meanwhile.
+		if err := s.Moves.PutMove(ctx, s.settling(r, s.RegistryNow()), of, lifecycle.EventDelegated); err != nil {
 			return err
 		}
 	}
@@ -242,12 +243,12 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	return s.recordAction(ctx, r, a)
 }
 
-// settle has a name that comes back wait for its DS until resolvers have forgotten the
-// old servers: the next step of a move, unless the owner has replaced that meanwhile.
-func (s *Service) settle(ctx context.Context, r lifecycle.Registration, d Delegation, of lifecycle.Move) error {
-	m := s.newMove(r, d, s.ParentTTL.NS)
-	m.Step = lifecycle.MoveSettling
-	return s.Moves.PutMove(ctx, m, &of, lifecycle.EventDelegated)
+// settling returns the last step of a move: the DS of a name that has had its servers since
+// then is not published before resolvers have forgotten those that it had before.
+func (s *Service) settling(r lifecycle.Registration, since time.Time) lifecycle.Move {
+	m := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, 0)
+	m.Step, m.EffectiveAt = lifecycle.MoveSettling, since.Add(s.ParentTTL.NS)
+	return m
 }
 
 // Arrived has a name wait for its DS that has become served by us in another way than by a
@@ -257,8 +258,7 @@ func (s *Service) Arrived(ctx context.Context, r lifecycle.Registration) error {
 	if s.Moves == nil {
 		return nil
 	}
-	m := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, s.ParentTTL.NS)
-	m.Step = lifecycle.MoveSettling
+	m := s.settling(r, s.RegistryNow())
 	if err := s.Moves.PutMove(ctx, m, &m, ""); err != nil { // unless it has one
 		return fmt.Errorf("store that %s settles: %w", r.Name, err)
 	}

@@ -116,25 +116,18 @@ func (s *Service) cancelMove(ctx context.Context, r lifecycle.Registration, m li
 // dropMove ends a move that was not made. If it took the place of the last step of a return,
 // that goes on: resolvers may still ask the servers elsewhere.
 func (s *Service) dropMove(ctx context.Context, r lifecycle.Registration, m lifecycle.Move) error {
-	events, err := s.Names.Events(ctx, r)
-	if err != nil {
-		return err
-	}
 	if !lifecycle.SameServers(r.Nameservers, s.Nameservers) {
 		return s.Moves.EndMove(ctx, m, "")
 	}
-	var came time.Time
-	for _, e := range events {
-		if e.Type == lifecycle.EventDelegated || e.Type == lifecycle.EventTransferredIn {
-			came = e.At // the last one
-		}
+	came, err := s.Names.LastEvent(ctx, r.Reference, lifecycle.EventDelegated, lifecycle.EventTransferredIn, lifecycle.EventCorrected)
+	if err != nil {
+		return err
 	}
-	settles := s.newMove(r, Delegation{Hosts: r.Nameservers, Glue: r.Glue}, 0)
-	settles.Step, settles.EffectiveAt = lifecycle.MoveSettling, came.Add(s.ParentTTL.NS)
-	if came.IsZero() || !s.RegistryNow().Before(settles.EffectiveAt) {
+	settling := s.settling(r, came)
+	if !s.RegistryNow().Before(settling.EffectiveAt) {
 		return s.Moves.EndMove(ctx, m, "")
 	}
-	return s.Moves.PutMove(ctx, settles, &m, "")
+	return s.Moves.PutMove(ctx, settling, &m, "")
 }
 
 // executeMove changes the name servers at the end of a move, if the registry has no DS. If

@@ -49,6 +49,10 @@ type Names interface {
 	// Events returns the events of a registration, oldest first.
 	Events(ctx context.Context, is lifecycle.Registration) ([]lifecycle.Event, error)
 
+	// LastEvent returns when an event of one of the types last happened to a registration,
+	// or the zero time.
+	LastEvent(ctx context.Context, reference string, types ...lifecycle.EventType) (time.Time, error)
+
 	// HasOpenOrder reports whether an order for the name has not ended.
 	HasOpenOrder(ctx context.Context, name deed.Name) (bool, error)
 

@@ -76,13 +76,12 @@ func (s Cancellations) useAllowance(ctx context.Context, tx *Tx, c lifecycle.Can
 		return err
 	}
 	begin := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	var registered int
+	var remaining int
 	err = tx.QueryRowContext(ctx, `
-		SELECT (SELECT count(*) FROM registrations WHERE created_at >= $1 AND backend = $2 AND domain LIKE $3 AND domain NOT LIKE $4) +
-		       (SELECT count(*) FROM cancellations c JOIN former_registrations f ON f.reference = c.reference
-		         WHERE f.created_at >= $1 AND c.backend = $2 AND c.domain LIKE $3 AND c.domain NOT LIKE $4)`,
-		begin.Unix(), c.Backend, "%."+string(c.Name.TLD()), "%.%."+string(c.Name.TLD())).Scan(&registered) // a.uk, and not a.co.uk
-	if err != nil || terms.Allows(used-1, registered) {
+		SELECT count(*) FROM registrations
+		 WHERE created_at >= $1 AND backend = $2 AND domain LIKE $3 AND domain NOT LIKE $4 AND domain <> $5 AND cancelling_at IS NULL`,
+		begin.Unix(), c.Backend, "%."+string(c.Name.TLD()), "%.%."+string(c.Name.TLD()), c.Name).Scan(&remaining) // a.uk, and not a.co.uk
+	if err != nil || terms.Allows(used-1, remaining) {
 		return err
 	}
 	next := begin.AddDate(0, 1, 0)

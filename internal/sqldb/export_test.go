@@ -152,6 +152,7 @@ var (
 	CountOwnerActions   = countOwnerActions
 	SelectEventsOfOne   = selectEventsOfOne
 	SelectEvents        = selectEvents
+	SelectLastEvent     = selectLastEvent
 )
 
 // IsSQLite reports whether the database is a file.

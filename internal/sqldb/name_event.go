@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"deed.example/deed/internal/lifecycle"
 )
@@ -36,6 +37,28 @@ func (s Registrations) Events(ctx context.Context, is lifecycle.Registration) (e
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	return readAll(ctx, s.DB.read, scanEvent, selectEventsOfOne, is.Name, is.Reference)
+}
+
+// selectLastEvent reads the last event of a type by the primary key, however many there are:
+// of the types that happen more than once, the time that they are about is that of the event,
+// or an expiry, which is later each time.
+const selectLastEvent = `
+	SELECT coalesce(max(at), 0) FROM (SELECT at FROM events WHERE reference = $1 AND type = $2 ORDER BY about_at DESC LIMIT 1) newest`
+
+// LastEvent implements registration.Names.
+func (s Registrations) LastEvent(ctx context.Context, reference string, types ...lifecycle.EventType) (last time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	for _, t := range types {
+		var at int64
+		if err := s.DB.read.QueryRowContext(ctx, selectLastEvent, reference, t).Scan(&at); err != nil {
+			return last, err
+		}
+		if e := timeOrZero(at); e.After(last) {
+			last = e
+		}
+	}
+	return last, nil
 }
 
 func scanEvent(row scanner) (e lifecycle.Event, err error) {

@@ -69,6 +69,15 @@ func TestOldEventsAreNotRead(t *testing.T) {
 		if err != nil || len(got) != 101 || got[0].Type != lifecycle.EventRegistered || got[100].At.Unix() != is.Created.Unix()+60+many {
 			t.Errorf("got %d events, %v: %v", len(got), err, got)
 		}
+		last, err := s.names.LastEvent(t.Context(), is.Reference, lifecycle.EventRegistered, lifecycle.EventHandedOver, lifecycle.EventDelegated)
+		if err != nil || !last.Equal(got[100].At) {
+			t.Errorf("the last event: got %s, %v, want %s", last, err, got[100].At)
+		}
+		for event, want := range map[lifecycle.EventType]time.Time{lifecycle.EventRegistered: is.Created, lifecycle.EventDelegated: {}} {
+			if at, err := s.names.LastEvent(t.Context(), is.Reference, event); err != nil || !at.Equal(want) {
+				t.Errorf("the last event %s: got %s, %v, want %s", event, at, err, want)
+			}
+		}
 		list, _, err := sqldb.Accounts{DB: db}.Domains(t.Context(), is.Owner, "", time.Time{}, account.Page{Limit: 10})
 		if err != nil || len(list) != 1 || !slices.Equal(list[0].Events, got) {
 			t.Errorf("in the list: got %v, %v", list, err)
@@ -77,6 +86,10 @@ func TestOldEventsAreNotRead(t *testing.T) {
 			return
 		}
 		one := strings.NewReplacer("$1", "'first.com'", "$2", "'"+is.Reference+"'").Replace(sqldb.SelectEventsOfOne)
+		lastOne := strings.NewReplacer("$1", "'"+is.Reference+"'", "$2", "'handed_over'").Replace(sqldb.SelectLastEvent)
+		if n := rowsRead(t, db, lastOne); n > 10 {
+			t.Errorf("%d rows are read for the last event", n)
+		}
 		for _, statement := range []string{one, sqldb.SelectEvents(`SELECT domain, reference FROM registrations WHERE domain = 'first.com'`)} {
 			if n := rowsRead(t, db, statement); n > 1000 {
 				t.Errorf("%d rows are read by %s", n, statement)

@@ -20,7 +20,7 @@ import (
 	"deed.example/deed/internal/settle"
 )
 
-// A payer who borrows code (EIP-7702) just before the transaction that he shares with others
+// A payer who borrows code (EIP-7702) just before the transaction that is shared with others
 // can use up its gas. The others are settled nevertheless, alone, and are not blamed.
 func TestGasUsedUpInABlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
