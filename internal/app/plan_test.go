@@ -72,6 +72,7 @@ func statementsOf(t *testing.T, c Config) []string {
 	var mu sync.Mutex
 	statements := map[string]bool{}
 	c.Database.Timeout = time.Minute
+	c.Registrars = []RegistrarConfig{{Name: "local", Type: "local", TLDs: []string{"*"}, Values: map[string]string{"cancel_monthly": "0", "cancel_percent": "100"}}}
 	c.Database.Trace = func(sql string) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -174,6 +175,8 @@ func useEverything(t *testing.T, c *client.Client) {
 	try("transactions", err)
 	_, err = c.EventPage(t.Context(), "", 10)
 	try("events", err)
+	_, err = c.Cancel(t.Context(), "plan-two.com", false)
+	try("cancel", err)
 }
 
 // A planner asks PostgreSQL how it would execute statements if no table were small.

@@ -77,9 +77,10 @@ func (s Cancellations) useAllowance(ctx context.Context, tx *Tx, c lifecycle.Can
 	}
 	begin := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	var remaining int
+	// What was registered was updated since; there is an index of that.
 	err = tx.QueryRowContext(ctx, `
 		SELECT count(*) FROM registrations
-		 WHERE created_at >= $1 AND backend = $2 AND domain LIKE $3 AND domain NOT LIKE $4 AND domain <> $5 AND cancelling_at IS NULL`,
+		 WHERE updated_at >= $1 AND created_at >= $1 AND backend = $2 AND domain LIKE $3 AND domain NOT LIKE $4 AND domain <> $5 AND cancelling_at IS NULL`,
 		begin.Unix(), c.Backend, "%."+string(c.Name.TLD()), "%.%."+string(c.Name.TLD()), c.Name).Scan(&remaining) // a.uk, and not a.co.uk
 	if err != nil || terms.Allows(used-1, remaining) {
 		return err

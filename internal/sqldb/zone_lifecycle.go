@@ -63,7 +63,8 @@ func (s Zones) endZone(ctx context.Context, tx *Tx, name deed.Name) error {
 	}
 	for _, query := range []string{
 		`UPDATE records SET removed_serial = $1 WHERE zone_id = $2 AND removed_serial IS NULL`,
-		`DELETE FROM served WHERE zone_id = $2 AND added_serial <= $1`,
+		`DELETE FROM served WHERE zone_id = $2 AND removed_serial IS NULL AND added_serial <= $1`, // each by its index
+		`DELETE FROM served WHERE zone_id = $2 AND removed_serial IS NOT NULL AND added_serial <= $1`,
 		`DELETE FROM outbox WHERE zone_id = $2 AND serial <= $1`,
 		`DELETE FROM key_rolls WHERE zone_id = $2 AND $1 > 0`, // both parameters must be used
 		`DELETE FROM aliases WHERE zone_id = $2 AND $1 > 0`,
