@@ -27,6 +27,15 @@ test('another account in the wallet: signing in as it', async () => {
   await signIn(page, '/app/names')
   await heading(page, 'No names yet').waitFor()
   await axe(page, 'no names')
+  await page.route('**/account/domains?limit=50*', async (route) => {
+    const response = await route.fetch()
+    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '13.06' }
+    await route.fulfill({ response, json: { ...(await response.json()), domains: [one], total: 51 } })
+  })
+  await page.reload()
+  await button(page, 'More').click()
+  await page.getByText('51 to 51 of 51').waitFor()
+  await page.unrouteAll()
   const other = newAccount()
   const name = newName()
   await buyName(other, name)
