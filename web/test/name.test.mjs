@@ -4,12 +4,14 @@ import { axe, button, buyName, connect, heading, newAccount, newName, openPage, 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()
   const name = newName()
-  await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }, { type: 'TXT', host: '@', value: 'old' }])
+  await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }, { type: 'TXT', host: '@', value: 'old' }, { type: 'SRV', host: '_sip._tcp', value: '10 5 5060 sip.example.com' }])
   const { page, wallet, errors, context } = await openPage({ account })
   await signIn(page, '/app/names/' + name)
   await button(page, 'Edit A @').click()
   await page.getByLabel('Value').fill('192.0.2.2')
   await button(page, 'Add to the changes').click()
+  await button(page, 'Edit SRV _sip._tcp').click()
+  await button(page, 'Add to the changes').click() // it is as it was, which is no change
   await button(page, 'Delete TXT @').click()
   await button(page, 'Add a record').click()
   const types = await page.getByLabel('Type').locator('option').allTextContents()
