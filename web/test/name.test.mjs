@@ -214,6 +214,22 @@ test('a zone file is exported, dropped and imported', async () => {
     document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
   }, name)
   await button(page, 'Import for 0.10 USDC').waitFor()
+  // The answer about another file comes when this one is there again.
+  const file = page.getByLabel(/^Drop a zone file here/)
+  const text = await file.inputValue()
+  let answer
+  const later = new Promise((resolve) => (answer = resolve))
+  await page.route('**/import?*', async (route) => (await later, route.continue()), { times: 1 })
+  await file.fill('a A 192.0.2.1\nb A 192.0.2.1\n')
+  await button(page, 'Show the changes and the price').click()
+  await file.fill(text)
+  const answered = page.waitForResponse('**/import?*')
+  answer()
+  await (await answered).finished()
+  await page.evaluate(() => fetch('/livez').then((r) => r.text())) // the page has read the answer by then
+  assert.equal(await button(page, 'Import for 0.20 USDC').count(), 0, 'the changes of the other file are for sale')
+  await button(page, 'Show the changes and the price').click()
+  await button(page, 'Import for 0.10 USDC').waitFor()
   await axe(page, 'the import')
   await button(page, 'Import for 0.10 USDC').click()
   await pay(page)
