@@ -53,6 +53,8 @@ test('settings: lock, name servers, auth code, hand-over; and renewal', async ()
   await button(page, 'Renew for 26.12 USDC').click()
   await pay(page)
   await page.getByText('Confirmed by the registry').waitFor()
+  await page.goto(page.url().replace(/\/app.*/, `/app/names/${name}?tab=renew`))
+  assert.equal(await page.getByLabel('Years').locator('option').count(), 7, 'three of ten years are there, one of them with a leap day')
 
   await page.goto(page.url().replace(/\/app.*/, `/app/names/${name}?tab=settings`))
   await button(page, 'Show the auth code').click()
