@@ -154,13 +154,15 @@ const (
 	firstPause    = 250 * time.Millisecond
 	maxPause      = 5 * time.Second
 	maxRetryAfter = time.Minute // longer values of the service are ignored
+
+	firstRefusedPause = 2 * time.Second
 )
 
 // settle sends r with its payment until the outcome is known. From here on the
 // money may move, so no other payment is signed for this call.
 func (c *Client) settle(ctx context.Context, r request, key, payment string) (answer, error) {
 	notice := retryNotice{notify: c.notify}
-	for wait := firstPause; ; wait = min(2*wait, maxPause) {
+	for wait := time.Duration(0); ; {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
 			err = a.err()
@@ -170,8 +172,8 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			return a, err // the service did not process the payment: it stays in the journal
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))
-		case said:
-			wait = max(wait, min(e.RetryAfter, maxRetryAfter))
+		default:
+			wait = nextPause(wait, e, a.receipt() != nil)
 		}
 		if ctx.Err() == nil {
 			notice.failed(err)
@@ -180,6 +182,21 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}
 		}
 	}
+}
+
+// nextPause returns how long to wait before a payment is sent again, after the last pause
+// and with what the service said; nil if it did not answer. An answer without a receipt
+// counts against a limit that may be ten orders a day, and must not use it up in the five
+// minutes that a payment is good for.
+func nextPause(last time.Duration, said *Error, receipt bool) time.Duration {
+	next := min(max(2*last, firstPause), maxPause)
+	switch {
+	case said == nil:
+		return next
+	case !receipt && said.Code != "": // not of a proxy
+		next = min(max(2*last, firstRefusedPause), maxRetryAfter)
+	}
+	return max(next, min(said.RetryAfter, maxRetryAfter))
 }
 
 // lost reports whether a response leaves the outcome of a payment unknown.

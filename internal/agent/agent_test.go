@@ -170,6 +170,8 @@ func TestArgumentsArePlacedInTheCall(t *testing.T) {
 		{"list_my_domains", `{"limit":7,"expiring_within_days":30}`, `GET /account/domains?expiringWithinDays=30&limit=7 `},
 		{"register_domain", `{"domain":"example.com","max_price_usd":"15","dry_run":true}`, `POST /domains/register {"domain":"example.com","dryRun":true,"maxPriceUsd":"15"}`},
 		{"renew_domain", `{"domain":"example.com","expected_expires_at":"2027-01-02T03:04:05Z"}`, `POST /domains/renew {"domain":"example.com","expectedExpiresAt":"2027-01-02T03:04:05Z"}`},
+		{"register_domain", `{"domain":"example.com","years":2.0,"wait_seconds":1e1}`, `POST /domains/register {"domain":"example.com","years":2}`},
+		{"list_transactions", `{"limit":7.0}`, `GET /account/transactions?limit=7 `},
 		{"transfer_domain", `{"domain":"example.com","auth_code":"k"}`, `POST /domains/transfer {"authCode":"k","domain":"example.com"}`},
 		{"add_dns_record", `{"domain":"example.com","type":"A","host":"@","value":"192.0.2.1"}`, `POST /dns/example.com {"host":"@","type":"A","value":"192.0.2.1"}`},
 		{"update_dns_record", `{"domain":"example.com","record_id":"r 1","ttl":60}`, `PUT /dns/example.com/r%201 {"ttl":60}`},

@@ -116,6 +116,11 @@ func (t Tool) read(raw []byte) (arguments, *Answer) {
 			return nil, &rejected
 		}
 	}
+	for name, v := range args {
+		if v.Kind() == '0' && v.Canonicalize() == nil { // 2.0 becomes 2: some agents have no other numbers than floats
+			args[name] = v
+		}
+	}
 	maps.DeleteFunc(args, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if _, known := t.argument(name); !known {

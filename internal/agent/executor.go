@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"deed.example/deed/api"
 	"deed.example/deed/internal/wirejson"
 )
 
@@ -130,8 +131,9 @@ func ended(status string) bool { return status == "completed" || status == "fail
 
 // A job is the part of a job that the Executor reads.
 type job struct {
-	Status string         `json:"status"`
-	Result jsontext.Value `json:"result"`
+	Status  string         `json:"status"`
+	Result  jsontext.Value `json:"result"`
+	Payment api.Payment    `json:"payment"`
 	failure
 }
 
@@ -145,8 +147,10 @@ type failure struct {
 }
 
 // outcome returns the answer that the order itself would have returned, had it
-// completed in time. It keeps the payment receipt of a.
+// completed in time. The payment receipt of a says that the payment was pending, if it
+// was then.
 func (a Answer) outcome(j job) (Answer, error) {
+	a.Header = withReceipt(a.Header, j.Payment)
 	a.Status, a.Body = http.StatusCreated, j.Result
 	if j.Status != "failed" {
 		return a, nil

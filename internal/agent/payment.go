@@ -2,9 +2,12 @@ package agent
 
 import (
 	"encoding/base64"
+	"net/http"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
+	"deed.example/deed/api"
 	"deed.example/deed/internal/wirejson"
 )
 
@@ -41,4 +44,25 @@ func PaymentOf(v any) Payment {
 		p.Header = "-" // an invalid payment, not a missing one
 	}
 	return p
+}
+
+// withReceipt returns the headers of a response with a receipt for the payment as it is
+// now: it may have settled since. The names of the headers are in canonical form only if
+// the response came over the network.
+func withReceipt(h http.Header, p api.Payment) http.Header {
+	out := h.Clone()
+	for name, values := range h {
+		if !strings.HasSuffix(strings.ToUpper(name), "PAYMENT-RESPONSE") || p.TxHash == nil {
+			continue
+		}
+		var receipt api.SettleResponse
+		raw, err := base64.StdEncoding.DecodeString(strings.Join(values, ""))
+		if err != nil || json.Unmarshal(raw, &receipt) != nil {
+			continue
+		}
+		receipt.Success, receipt.ErrorReason, receipt.Transaction = true, "", *p.TxHash
+		raw, _ = wirejson.Marshal(receipt) // strings cannot make it fail
+		out[name] = []string{base64.StdEncoding.EncodeToString(raw)}
+	}
+	return out
 }

@@ -38,7 +38,7 @@ func AdminCommands() []*cobra.Command {
 // arguments usage errors.
 func Finish(root *cobra.Command) {
 	acceptFlagsFirst(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return flagError(err) })
+	root.SetFlagErrorFunc(flagError)
 	root.InitDefaultHelpCmd()
 	refuseUnknownHelp(root)
 	root.InitDefaultCompletionCmd()

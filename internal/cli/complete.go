@@ -41,6 +41,14 @@ func completeAll(each completer) cobra.CompletionFunc {
 	}
 }
 
+// completeNameThenFile is the completion of a command that takes a name and a file.
+func completeNameThenFile(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return completeArgs(completeNames)(cmd, args, prefix)
+}
+
 func completions(cmd *cobra.Command, args []string, prefix string, each completer) ([]string, cobra.ShellCompDirective) {
 	s, err := newSession(cmd)
 	if err != nil {
@@ -161,7 +169,7 @@ func completeTypes(*session, []string) []string { return dnszone.TypeNames() }
 // nameCompletions are the commands whose first argument is a name of the wallet,
 // and what their next ones are.
 var nameCompletions = map[string][]completer{
-	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil, "domain cancel": nil, "domain registrant show": nil, "domain registrant set": nil, "domain registrant reset": nil, "mandates": nil,
+	"renew": nil, "domain show": nil, "domain lock": nil, "domain unlock": nil, "domain ns": nil, "domain ds": nil, "domain authcode": nil, "domain handover": nil, "domain cancel": nil, "domain registrant show": nil, "domain registrant reset": nil, "mandates": nil,
 	"dns ls": nil, "dns add": {completeTypes}, "dns set": {completeRecords}, "dns rm": {completeRecords}, "dns export": nil, "dns history": nil, "dns rollback": nil, "dns propagation": nil,
 }
 
@@ -170,6 +178,11 @@ func addCompletions(root *cobra.Command) {
 	for path, next := range nameCompletions {
 		if cmd := findCommand(root, path); cmd != nil {
 			cmd.ValidArgsFunction = completeArgs(append([]completer{completeNames}, next...)...)
+		}
+	}
+	for _, path := range []string{"dns import", "dns diff", "dns batch", "domain registrant set"} {
+		if cmd := findCommand(root, path); cmd != nil {
+			cmd.ValidArgsFunction = completeNameThenFile
 		}
 	}
 	for path, each := range map[string]completer{"job show": completeJobs, "job watch": completeJobs, "price": completeTLDs} {

@@ -15,7 +15,7 @@ func allowDashValue(cmd *cobra.Command, n int) {
 		cmd.DisableFlagParsing = false
 		defer func() { cmd.DisableFlagParsing = true }()
 		if err := cmd.ParseFlags(flagsFirst(cmd, args, n)); err != nil {
-			return usageError{err}
+			return flagError(cmd, err)
 		}
 		if help, err := cmd.Flags().GetBool("help"); err == nil && help {
 			return cmd.Help()

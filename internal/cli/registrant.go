@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -26,11 +27,10 @@ func registrantCommand() *cobra.Command {
 
 func registrantSetCommand() *cobra.Command {
 	var in api.Contact
-	var cmd *cobra.Command
-	cmd = command("set NAME [FILE]", "Give your own contact data to the registry, from a JSON file or flags; - is stdin", cobra.RangeArgs(1, 2), func(s *session, args []string) error {
+	cmd := command("set NAME [FILE]", "Give your own contact data to the registry, from a JSON file or flags; - is stdin", cobra.RangeArgs(1, 2), func(s *session, args []string) error {
 		contact := in
 		if len(args) == 2 {
-			if cmd.Flags().Changed("name") || cmd.Flags().Changed("email") {
+			if !reflect.DeepEqual(in, api.Contact{}) {
 				return usagef("give the data in a file or with flags, not both")
 			}
 			raw, err := s.readFile(args[1])

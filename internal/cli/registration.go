@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -184,11 +185,21 @@ func (s *session) showRegistration(r api.Registration) error {
 // parseRecord parses "TYPE HOST VALUE". For MX the value starts with the
 // preference, as in a zone file.
 func parseRecord(text string) (api.RecordRequest, error) {
-	words := strings.SplitN(strings.TrimSpace(text), " ", 3)
-	if len(words) != 3 {
+	kind, rest := cutWord(text)
+	host, value := cutWord(rest)
+	if value == "" {
 		return api.RecordRequest{}, fmt.Errorf("%q is not a record: write \"TYPE HOST VALUE\", such as \"A @ 192.0.2.10\"", text)
 	}
-	return record(words[0], words[1], strings.TrimSpace(words[2])), nil
+	return record(kind, host, value), nil
+}
+
+// cutWord returns the first word of a text, and what follows the blanks after it.
+func cutWord(text string) (word, rest string) {
+	text = strings.TrimSpace(text)
+	if i := strings.IndexFunc(text, unicode.IsSpace); i >= 0 {
+		return text[:i], strings.TrimSpace(text[i:])
+	}
+	return text, ""
 }
 
 func record(kind, host, value string) api.RecordRequest {

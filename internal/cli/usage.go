@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,7 +27,11 @@ func argumentError(cmd *cobra.Command, args []string, err error) error {
 }
 
 // flagError is the error of a wrong flag, without the words of packages strconv and time.
-func flagError(err error) error {
+// What follows that flag is not parsed, but the error is JSON all the same if that says so.
+func flagError(cmd *cobra.Command, err error) error {
+	if slices.Contains(os.Args, "--json") {
+		_ = cmd.Flags().Set("json", "true") // it fails for a command that prints text only
+	}
 	e, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok || !is[*strconv.NumError](err) && e.GetFlag().Value.Type() != "duration" {
 		return usageError{err}

@@ -18,7 +18,7 @@ func TestWrongFlags(t *testing.T) {
 		cmd := &cobra.Command{}
 		cmd.Flags().Int("years", 1, "")
 		cmd.Flags().Bool("dry-run", false, "")
-		if err := flagError(cmd.ParseFlags([]string{flag})); err.Error() != want || ExitCode(err) != exitUsage {
+		if err := flagError(cmd, cmd.ParseFlags([]string{flag})); err.Error() != want || ExitCode(err) != exitUsage {
 			t.Errorf("%s: got %q, exit %d, want %q", flag, err, ExitCode(err), want)
 		}
 	}

@@ -73,7 +73,7 @@ func leave(m mailertest.Message) string {
 // wantPage fails unless the answer is a page with the text.
 func wantPage(t *testing.T, a answer, text string) {
 	t.Helper()
-	if a.status != 200 || !strings.Contains(a.body, text) || !strings.HasPrefix(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
+	if a.status != 200 || !strings.Contains(a.body, text) || !strings.Contains(a.body, `<meta name="viewport"`) || !strings.HasPrefix(a.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("got %d %s, %v", a.status, a.body, a.header)
 	}
 }

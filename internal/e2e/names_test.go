@@ -231,6 +231,14 @@ func TestJobStream(t *testing.T) {
 				t.Errorf("no event: %q", event)
 			}
 		}
+		// An EventSource connects again when the stream ends, unless it gets 204.
+		last := stream.body[strings.LastIndex(stream.body, "\nid: ")+len("\nid: "):]
+		last, _, _ = strings.Cut(last, "\n")
+		for seen, want := range map[string]int{last: 204, id + "-1": 200} {
+			if again := s.get(t, "/domains/status/"+id, "Accept", "text/event-stream", "Last-Event-ID", seen); again.status != want {
+				t.Errorf("after %s: got %d, want %d", seen, again.status, want)
+			}
+		}
 		s.get(t, "/domains/status/job_00000000000000000000000000000000", "Accept", "text/event-stream").expect(t, 404, deed.CodeNotFound)
 	})
 }

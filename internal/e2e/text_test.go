@@ -269,3 +269,20 @@ func jsonText(t *testing.T, text string) string {
 	b.WriteByte('"')
 	return b.String()
 }
+
+// The log has what an owner changes, and not what it reads.
+func TestLogOfOwnerActions(t *testing.T) {
+	h := open(t, options{})
+	log := &logtest.Buffer{}
+	h.api.Log = slog.New(slog.NewTextHandler(log, nil))
+	token := "Bearer " + h.tokens(t, newAccount(t)).Access
+	for _, call := range []string{"GET /account", "HEAD /account", "POST /auth/revoke"} {
+		method, path, _ := strings.Cut(call, " ")
+		if got := h.do(t, method, path, "", "Authorization", token); got.status != 200 {
+			t.Fatalf("%s: got %d %s", call, got.status, got.body)
+		}
+	}
+	if text := log.String(); strings.Count(text, "owner.action") != 1 || !strings.Contains(text, "POST /auth/revoke") {
+		t.Errorf("got %s", text)
+	}
+}

@@ -54,11 +54,9 @@ func (s *Server) deleteEmail(w http.ResponseWriter, r *http.Request, who deed.Wa
 // Programs follow the links in messages to look at them, so GET only asks, and the
 // answer is the same for every token.
 const (
-	unsubscribePage = `<!doctype html><html lang="en"><title>No more messages</title><h1>No more messages?</h1>` +
-		`<form method="post"><button>Send me no more messages</button></form></html>
-`
-	unsubscribedPage = `<!doctype html><html lang="en"><title>No more messages</title><h1>You get no more messages.</h1></html>
-`
+	pageHead         = `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>No more messages</title>`
+	unsubscribePage  = pageHead + `<main><h1>No more messages?</h1><form method="post"><button>Send me no more messages</button></form></main></html>` + "\n"
+	unsubscribedPage = pageHead + `<main><h1>You get no more messages.</h1></main></html>` + "\n"
 )
 
 func (s *Server) askUnsubscribe(w http.ResponseWriter, _ *http.Request) error {

@@ -51,7 +51,7 @@ func (s *Server) wallet(lim deed.Limit, h walletHandler) http.Handler {
 			return err
 		}
 		err = h(w, r, who)
-		if err == nil && r.Method != http.MethodGet {
+		if err == nil && r.Method != http.MethodGet && r.Method != http.MethodHead {
 			s.Log.InfoContext(r.Context(), "owner.action", "route", r.Pattern, "owner", string(who), "domain", r.PathValue("domain"), "requestId", w.Header().Get("X-Request-Id"))
 		}
 		return err

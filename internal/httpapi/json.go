@@ -47,13 +47,28 @@ func decode(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	if err := checkDepth(raw); err != nil {
 		return malformed(err)
 	}
-	if err := json.Unmarshal(raw, v, json.RejectUnknownMembers(true)); err != nil {
+	if err := unmarshal(raw, v); err != nil {
 		return malformed(err)
 	}
 	if string(bytes.TrimSpace(raw)) == "null" { // it leaves v as it is, as if the body were {}
 		return deed.Invalid("body", "cannot be a JSON null: send an object")
 	}
 	return nil
+}
+
+// unmarshal reads a JSON value into v. JSON Schema, and so openapi.yaml, calls 2.0 an
+// integer, which programs send that have no other numbers than floats. It is 2 in the
+// canonical form (RFC 8785).
+func unmarshal(raw []byte, v any) error {
+	strict := json.RejectUnknownMembers(true)
+	err := json.Unmarshal(raw, v, strict)
+	if e, ok := errors.AsType[*json.SemanticError](err); ok && e.JSONKind == '0' {
+		canonical := jsontext.Value(bytes.Clone(raw))
+		if err = canonical.Canonicalize(); err == nil {
+			err = json.Unmarshal(canonical, v, strict)
+		}
+	}
+	return err
 }
 
 // isJSON reports whether a Content-Type is that of JSON in UTF-8.

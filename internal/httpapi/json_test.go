@@ -40,6 +40,29 @@ func TestNumberOutOfRange(t *testing.T) {
 	}
 }
 
+// What JSON Schema calls an integer is one, however it is written.
+func TestWholeNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		`2`: "", `2.0`: "", `2e0`: "", `0.2E1`: "",
+		`2.5`:            "years: cannot be a JSON number: send a whole number",
+		`2.0,"years":3`:  "the body is not the JSON we expect: duplicate object member name at byte 30",
+		`2.0,"month":1`:  "month: there is no such field",
+		`2.0,"domain":5`: "domain: cannot be a JSON number: send a string",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/domains/register", strings.NewReader(`{"dns_records":[],"years":`+text+`}`))
+		r.Header.Set("Content-Type", "application/json")
+		var in api.RegisterRequest
+		got := ""
+		if err := decode(httptest.NewRecorder(), r, maxBody, &in); err != nil {
+			e, _ := shown(err)
+			got = e.Message
+		}
+		if got != want || want == "" && *in.Years != 2 {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // Kinds of values have the words of JSON, and what to send is said of each.
 func TestWordsOfKinds(t *testing.T) {
 	for body, want := range map[string]string{

@@ -30,8 +30,13 @@ func wantsEvents(r *http.Request) bool {
 }
 
 // streamJob sends the job as an event whenever it has changed, until it is final
-// (HTML standard, server-sent events).
+// (HTML standard, server-sent events). An EventSource connects again when a stream ends;
+// 204 tells one that has seen the last event not to.
 func (s *Server) streamJob(w http.ResponseWriter, r *http.Request, j api.Job) error {
+	if ended(j) && r.Header.Get("Last-Event-ID") == eventID(j) {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
 	return s.stream(w, r, func(ctx context.Context, send func(text string) error) { s.sendEvents(ctx, j, send) })
 }
 
@@ -83,7 +88,7 @@ func (s *Server) sendEvents(ctx context.Context, j api.Job, send func(text strin
 	for next, first := j, true; ; first = false {
 		if first || !reflect.DeepEqual(next, j) {
 			j, lastSent = next, time.Now()
-			if send(fmt.Sprintf("event: job\nid: %s-%d\ndata: %s\n", j.ID, len(j.Steps), encode(j))) != nil || ended(j) {
+			if send(fmt.Sprintf("event: job\nid: %s\ndata: %s\n", eventID(j), encode(j))) != nil || ended(j) {
 				return
 			}
 		} else if time.Since(lastSent) > streamHeartbeat {
@@ -103,6 +108,14 @@ func (s *Server) sendEvents(ctx context.Context, j api.Job, send func(text strin
 			next = read
 		}
 	}
+}
+
+// eventID returns the id of the event with a job.
+func eventID(j api.Job) string {
+	if ended(j) {
+		return j.ID + "-end"
+	}
+	return fmt.Sprintf("%s-%d", j.ID, len(j.Steps))
 }
 
 // ended reports whether the job will not change any more.

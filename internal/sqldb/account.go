@@ -22,20 +22,20 @@ func (s Accounts) Wallet(ctx context.Context, w deed.Wallet, soon time.Time) (ac
 	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
 	defer cancel()
 	a := account.Account{Wallet: w}
-	var created, active int64
+	var created, active, paid int64
 	err := s.DB.read.QueryRowContext(ctx, `SELECT created_at, last_active_at FROM wallets WHERE address = $1`, w).Scan(&created, &active)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return a, err
 	}
-	a.Created, a.LastActive = time.Unix(created, 0), time.Unix(active, 0)
 	err = s.DB.read.QueryRowContext(ctx, `
 		SELECT coalesce(sum(CASE WHEN state IN ('settled', 'consumed') OR refund_label <> '' THEN amount - refund_amount ELSE 0 END), 0),
-		       coalesce(sum(CASE WHEN state = 'refunded' THEN `+refundAmount+` ELSE 0 END), 0)
+		       coalesce(sum(CASE WHEN state = 'refunded' THEN `+refundAmount+` ELSE 0 END), 0), coalesce(min(created_at), $2)
 		  FROM payments WHERE payer = $1`,
-		w).Scan(&a.Spent, &a.Refunded)
+		w, created).Scan(&a.Spent, &a.Refunded, &paid)
 	if err != nil {
 		return a, err
 	}
+	a.Created, a.LastActive = time.Unix(min(created, paid), 0), time.Unix(active, 0) // paying needs no sign-in
 	err = s.DB.read.QueryRowContext(ctx, `
 		SELECT count(*), coalesce(sum(CASE WHEN status IN ('active', 'transferring') THEN 1 ELSE 0 END), 0),
 		       coalesce(sum(CASE WHEN status IN ('active', 'transferring') AND expires_at <= $2 THEN 1 ELSE 0 END), 0)

@@ -57,6 +57,14 @@ func TestTransactionPages(t *testing.T) {
 		if page, _, err := (sqldb.Accounts{DB: db}).Transactions(t.Context(), wallet, account.Page{Limit: 20, Offset: math.MaxInt}); err != nil || len(page) != 0 {
 			t.Errorf("after the last page: got %v, %v", page, err)
 		}
+		later := session("nonce", "family", "hash")
+		later.Refresh = refresh("hash", noon.Add(time.Hour))
+		if _, err := sqldb.NewSessions(db, func() time.Time { return now }).CreateSession(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := (sqldb.Accounts{DB: db}).Wallet(t.Context(), wallet, now); err != nil || !a.Created.Equal(noon) || !a.LastActive.Equal(noon.Add(time.Hour)) {
+			t.Errorf("an account that paid first and signed in later: got %s, %s, %v", a.Created, a.LastActive, err)
+		}
 	})
 }
 

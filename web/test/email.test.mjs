@@ -53,6 +53,7 @@ if (process.env.DEED_MAILBOX) test('e-mail: an address is confirmed with its cod
   await page.getByText('Enter the code that was sent to t…@example.com').waitFor()
   const third = await nextMail()
   await page.goto(third.unsubscribe)
+  await axe(page, 'the page that ends messages')
   await button(page, 'Send me no more messages').click()
   await page.getByText('You get no more messages.').waitFor()
   await page.goto(base + '/app/account')

@@ -22,6 +22,31 @@ test('a payment whose answer was lost is limited: the same one is sent again', a
   await context.close()
 })
 
+test('a payment that the service does not take at the moment: it is not hurried', async () => {
+  const { page, wallet, context, name } = await atReview()
+  await page.clock.install()
+  let sent = 0
+  await page.route('**/domains/register', (route) =>
+    route.request().headers()['payment-signature'] && ++sent < 3
+      ? route.fulfill({ status: 503, headers: { 'retry-after': '60' }, json: { error: 'Service unavailable', code: 'SERVICE_UNAVAILABLE', message: 'try again in a minute', retryAfter: 60 } })
+      : route.continue(),
+  )
+  await pay(page)
+  await page.getByText('The service cannot take it at the moment. Your payment is kept').waitFor()
+  const settled = () => page.evaluate(() => fetch('/livez').then((r) => r.text())) // the page has read what came before
+  await page.clock.fastForward(45_000)
+  await settled()
+  assert.equal(sent, 1)
+  const again = page.waitForResponse('**/domains/register')
+  await page.clock.fastForward(16_000)
+  await (await again).finished()
+  await settled()
+  await page.clock.fastForward(61_000)
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  await context.close()
+})
+
 test('a wallet that is locked, before and during a payment', async () => {
   const { page, wallet, context } = await atOrder()
   const handle = wallet.handle.bind(wallet)

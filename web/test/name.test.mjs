@@ -4,12 +4,14 @@ import { axe, button, buyName, connect, heading, newAccount, newName, openPage, 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()
   const name = newName()
-  await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }, { type: 'TXT', host: '@', value: 'old' }])
+  await buyName(account, name, [{ type: 'A', host: '@', value: '192.0.2.1' }, { type: 'TXT', host: '@', value: 'old' }, { type: 'SRV', host: '_sip._tcp', value: '10 5 5060 sip.example.com' }])
   const { page, wallet, errors, context } = await openPage({ account })
   await signIn(page, '/app/names/' + name)
   await button(page, 'Edit A @').click()
   await page.getByLabel('Value').fill('192.0.2.2')
   await button(page, 'Add to the changes').click()
+  await button(page, 'Edit SRV _sip._tcp').click()
+  await button(page, 'Add to the changes').click() // it is as it was, which is no change
   await button(page, 'Delete TXT @').click()
   await button(page, 'Add a record').click()
   const types = await page.getByLabel('Type').locator('option').allTextContents()
@@ -211,6 +213,22 @@ test('a zone file is exported, dropped and imported', async () => {
     data.items.add(new File([`$ORIGIN ${origin}.\nblog 300 IN CNAME host.example.com.\n`], 'a.zone'))
     document.querySelector('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }))
   }, name)
+  await button(page, 'Import for 0.10 USDC').waitFor()
+  // The answer about another file comes when this one is there again.
+  const file = page.getByLabel(/^Drop a zone file here/)
+  const text = await file.inputValue()
+  let answer
+  const later = new Promise((resolve) => (answer = resolve))
+  await page.route('**/import?*', async (route) => (await later, route.continue()), { times: 1 })
+  await file.fill('a A 192.0.2.1\nb A 192.0.2.1\n')
+  await button(page, 'Show the changes and the price').click()
+  await file.fill(text)
+  const answered = page.waitForResponse('**/import?*')
+  answer()
+  await (await answered).finished()
+  await page.evaluate(() => fetch('/livez').then((r) => r.text())) // the page has read the answer by then
+  assert.equal(await button(page, 'Import for 0.20 USDC').count(), 0, 'the changes of the other file are for sale')
+  await button(page, 'Show the changes and the price').click()
   await button(page, 'Import for 0.10 USDC').waitFor()
   await axe(page, 'the import')
   await button(page, 'Import for 0.10 USDC').click()

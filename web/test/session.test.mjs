@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, signIn, test } from './lib.mjs'
+import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, problem, signIn, test } from './lib.mjs'
 
 test('an expired token is renewed once, silently', async () => {
   const account = newAccount()
@@ -27,6 +27,15 @@ test('another account in the wallet: signing in as it', async () => {
   await signIn(page, '/app/names')
   await heading(page, 'No names yet').waitFor()
   await axe(page, 'no names')
+  await page.route('**/account/domains?limit=50*', async (route) => {
+    const response = await route.fetch()
+    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '13.06' }
+    await route.fulfill({ response, json: { ...(await response.json()), domains: [one], total: 51 } })
+  })
+  await page.reload()
+  await button(page, 'More').click()
+  await page.getByText('51 to 51 of 51').waitFor()
+  await page.unrouteAll()
   const other = newAccount()
   const name = newName()
   await buyName(other, name)
@@ -34,6 +43,20 @@ test('another account in the wallet: signing in as it', async () => {
   await button(page, 'Sign in with the new account').click()
   await button(page, 'Sign in').click()
   await page.getByRole('link', { name }).waitFor()
+  await context.close()
+})
+
+test('a connection that is lost while the token is renewed does not end the session', async () => {
+  const { page, wallet, context } = await openPage()
+  await signIn(page, '/app/names')
+  await heading(page, 'No names yet').waitFor()
+  await page.route('**/auth/refresh', (route) => route.abort())
+  await page.reload()
+  await problem(page, 'lost').waitFor()
+  await page.unrouteAll()
+  await button(page, 'Try again').click()
+  await heading(page, 'No names yet').waitFor()
+  assert.equal(wallet.asked('personal_sign').length, 1)
   await context.close()
 })
 

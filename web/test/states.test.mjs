@@ -250,6 +250,19 @@ test('the service is gone', async () => {
   await context.close()
 })
 
+test('a wallet that announces itself again, with another provider, is listed once', async () => {
+  const { page, context } = await openPage()
+  await context.addInitScript(() => {
+    const info = { uuid: '350670db-19fa-4704-a166-e52e178b59d2', name: 'Test Wallet', icon: '', rdns: 'example.wallet' }
+    addEventListener('eip6963:requestProvider', () => dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: { info, provider: { request: async () => [] } } })))
+  })
+  await page.goto(base)
+  await button(page, 'Connect wallet').click()
+  await connect(page) // fails if there are two
+  await button(page, 'Disconnect').waitFor()
+  await context.close()
+})
+
 test('a wallet that is injected and does not announce itself', async () => {
   const { page, context } = await atOrder({ injected: true })
   await button(page, /^Buy for/).click()

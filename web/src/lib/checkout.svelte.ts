@@ -31,7 +31,7 @@ export class Checkout {
   offer = $state.raw<Offer | null>(null)
   authorization = $state.raw<Authorization | null>(null)
   typed = $state('')
-  retrying = $state(false) // the answer to a sent payment was lost
+  retrying = $state('') // why a sent payment is sent again
   balance = $state.raw<bigint | null>(null)
   purchase = $state.raw<Purchase | null>(null)
   private payer = ''
@@ -144,26 +144,33 @@ export class Checkout {
   private async deliver(entry: Entry): Promise<void> {
     this.step = 'sending'
     this.problem = null
-    for (let wait = 500; ; wait = Math.min(2 * wait, 8000)) {
+    for (let wait = 0; ; ) {
       try {
         const answer = await this.send(entry, entry.payment)
         journal.remove(entry.key)
-        this.retrying = false
+        this.retrying = ''
         return this.finish(answer)
       } catch (e) {
         if (!isLost(e)) {
           const kept = e instanceof ApiError && (e.status === 401 || e.status === 429)
           if (!kept) journal.remove(entry.key)
-          this.retrying = false
+          this.retrying = ''
           throw e
         }
-        this.retrying = true
+        wait = this.nextWait(wait, e)
         await new Promise((resolve) => {
           setTimeout(resolve, wait)
           addEventListener('online', resolve, { once: true })
         })
       }
     }
+  }
+
+  /** How long to wait before a payment is sent again. An answer without a receipt counts against a limit of few orders a day. */
+  private nextWait(last: number, e: unknown): number {
+    const refused = e instanceof ApiError && e.code && !e.headers.has('PAYMENT-RESPONSE')
+    this.retrying = refused ? 'The service cannot take it at the moment.' : 'The connection was lost.'
+    return refused ? Math.min(Math.max(2 * last, 2000, e.retryAfter * 1000), 60_000) : Math.min(Math.max(2 * last, 500), 8000)
   }
 
   private send(p: Purchase, payment?: string): Promise<Answer<any>> {

@@ -98,8 +98,9 @@ async function renewAlone(old: string): Promise<string> {
       set(null)
       return ''
     }
-    // Limited or unavailable: the service has not used the token.
-    if (e instanceof ApiError) localStorage.setItem(usedKey, JSON.stringify(used().filter((f) => f !== fingerprint(refresh))))
+    // The service has not used the token. If only its answer was lost, the session is over,
+    // and says so the next time.
+    localStorage.setItem(usedKey, JSON.stringify(used().filter((f) => f !== fingerprint(refresh))))
     throw e
   }
 }

@@ -14,10 +14,10 @@ export interface Wallet {
 
 /** Calls found for every wallet that announces itself, now or later. */
 export function discover(found: (w: Wallet) => void): void {
-  const seen = new Set<Provider>()
+  const seen = new Set<unknown>() // providers and ids: some announce themselves again with another of one
   const add = (w: Wallet) => {
-    if (!w?.provider || seen.has(w.provider)) return
-    seen.add(w.provider)
+    if (!w?.provider || seen.has(w.provider) || seen.has(w.info.uuid)) return
+    seen.add(w.provider).add(w.info.uuid)
     found(w)
   }
   window.addEventListener('eip6963:announceProvider', (e) => add((e as CustomEvent<Wallet>).detail))

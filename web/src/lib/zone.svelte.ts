@@ -48,7 +48,7 @@ export class Zone {
     const added = this.changes.find((c) => c.id === id && c.op === 'add')
     const before = this.records?.find((r) => r.id === id)
     const rest = this.changes.filter((c) => c.id !== id)
-    const same = before && before.host === record.host && before.value === record.value && before.ttl === record.ttl && before.distance === (record.distance ?? null)
+    const same = before && before.host === record.host && before.value === record.value && before.ttl === record.ttl && (record.distance == null || before.distance === record.distance) // the form of an SRV has it in its value
     if (added) this.set(this.changes.map((c) => (c.id === id ? { ...c, record } : c)))
     else this.set(same ? rest : [...rest, { op: 'update', id, record }])
   }
