@@ -68,7 +68,7 @@ var badRecords = map[string]string{
 	"ttl 86401":                     `{"type":"A","host":"x","value":"192.0.2.1","ttl":86401}`,
 	"ttl in quotes":                 `{"type":"A","host":"x","value":"192.0.2.1","ttl":"60"}`,
 	"ttl 60.5":                      `{"type":"A","host":"x","value":"192.0.2.1","ttl":60.5}`,
-	"ttl 6e1":                       `{"type":"A","host":"x","value":"192.0.2.1","ttl":6e1}`,
+	"ttl 6.05e1":                    `{"type":"A","host":"x","value":"192.0.2.1","ttl":6.05e1}`,
 	"ttl 2^64":                      `{"type":"A","host":"x","value":"192.0.2.1","ttl":18446744073709551616}`,
 	"no type":                       `{"host":"x","value":"192.0.2.1"}`,
 	"an ANAME":                      `{"type":"ANAME","host":"@","value":"other.example"}`,
