@@ -432,3 +432,13 @@ func TestForcedChangeWithoutAnAnswer(t *testing.T) {
 		s.is("moved", "a", 0)
 	}
 }
+
+// A change that the registry made without an answer is in the record soon.
+func TestChangeWithoutAnAnswerIsCompared(t *testing.T) {
+	s := openScripted(t)
+	s.elsewhere(false)
+	s.wait(2 * time.Hour)
+	s.failed(s.to("b", "SetNameservers", fate{lost: true}))
+	s.wait(10 * time.Minute)
+	s.is("compared", "b", 0)
+}

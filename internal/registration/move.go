@@ -224,14 +224,14 @@ func (s *Service) changeServersOf(ctx context.Context, r lifecycle.Registration,
 	a.HadOurServers = ours && !lifecycle.SameServers(d.Hosts, s.Nameservers)
 	if len(r.DS) > 0 && (s.crosses(r.Nameservers, d.Hosts) || s.joins(r.Nameservers, d.Hosts)) {
 		if err := s.Manager.SetDS(ctx, r.Name, nil); err != nil {
-			return fmt.Errorf("remove the DS of %s: %w", r.Name, err)
+			return s.compareUnanswered(ctx, r.Name, fmt.Errorf("remove the DS of %s: %w", r.Name, err))
 		}
 		r.DS = nil
 	}
 	had := r.Glue
 	r.Nameservers, r.Glue = d.Hosts, d.Glue
 	if err := s.setServers(ctx, r, had); err != nil {
-		return fmt.Errorf("delegate %s: %w", r.Name, err)
+		return s.compareUnanswered(ctx, r.Name, fmt.Errorf("delegate %s: %w", r.Name, err))
 	}
 	if of != nil && lifecycle.SameServers(d.Hosts, s.Nameservers) {
 		// Unless the owner has replaced the move meanwhile.

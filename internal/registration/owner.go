@@ -92,6 +92,15 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (l
 	return r, nil
 }
 
+// compareUnanswered returns why the registry did not make a change. If it did not answer, it may have
+// made it: the name is compared with it soon.
+func (s *Service) compareUnanswered(ctx context.Context, name deed.Name, err error) error {
+	if decided(err) {
+		return err
+	}
+	return errors.Join(err, s.Names.CompareSoon(context.WithoutCancel(ctx), name))
+}
+
 // AuthCode unlocks the name and returns the code that authorizes a transfer to
 // another registrar.
 func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name) (deed.Secret, error) {
@@ -100,11 +109,12 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 		return "", err
 	}
 	if err := s.Manager.SetLock(ctx, name, false); err != nil {
-		return "", fmt.Errorf("unlock %s: %w", name, err)
+		return "", s.compareUnanswered(ctx, name, fmt.Errorf("unlock %s: %w", name, err))
 	}
 	code, err := s.Manager.AuthCode(ctx, name)
 	if err != nil {
-		return "", fmt.Errorf("read the auth code of %s: %w", name, err)
+		err = fmt.Errorf("read the auth code of %s: %w", name, err)
+		return "", errors.Join(err, s.Names.CompareSoon(context.WithoutCancel(ctx), name)) // it is unlocked
 	}
 	r.Locked = false
 	return code, s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
@@ -117,7 +127,7 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 		return err
 	}
 	if err := s.Manager.SetLock(ctx, name, locked); err != nil {
-		return fmt.Errorf("lock %s: %w", name, err)
+		return s.compareUnanswered(ctx, name, fmt.Errorf("lock %s: %w", name, err))
 	}
 	r.Locked = locked
 	action := lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionUnlock}
