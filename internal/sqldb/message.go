@@ -18,6 +18,10 @@ type Messages struct {
 // maxMessageText bounds the readable part of a message; raw has all of it.
 const maxMessageText = 2000 // bytes
 
+// maxHostNames bounds the names that a message about a host makes due. Many may use it, such as
+// one of our own name servers; each of them is compared within a day in any case.
+const maxHostNames = 1000
+
 // StoreMessage implements registration.MessageStore.
 func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.Message) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
@@ -31,8 +35,10 @@ func (s Messages) StoreMessage(ctx context.Context, backend string, m registrar.
 			return err
 		}
 		if m.Host != "" { // it may have been renamed: names that use it have others now
-			_, err := tx.ExecContext(ctx, `UPDATE registrations SET next_at = 0 WHERE ' ' || nameservers || ' ' LIKE $1 ESCAPE '\'`,
-				"% "+likeEscaper.Replace(storable(m.Host))+" %")
+			_, err := tx.ExecContext(ctx, `
+				UPDATE registrations SET next_at = 0 WHERE domain IN (
+				       SELECT domain FROM registrations WHERE next_at > 0 AND ' ' || nameservers || ' ' LIKE $1 ESCAPE '\' LIMIT $2)`,
+				"% "+likeEscaper.Replace(storable(m.Host))+" %", maxHostNames)
 			return err
 		}
 		if m.Name == "" {

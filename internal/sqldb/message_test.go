@@ -33,6 +33,32 @@ func TestStoreMessage(t *testing.T) {
 	})
 }
 
+// A message about a host of very many names makes a limited number of them due: all of them in
+// one transaction could take too long, and the message would stop those behind it.
+func TestMessageAboutAHostOfManyNames(t *testing.T) {
+	db := sqldbtest.Postgres(t)
+	s := newTestEnv(db)
+	s.sell(t, "a.com")
+	for _, query := range []string{
+		`ALTER TABLE registrations DROP CONSTRAINT registrations_payment_id_fkey`,
+		`INSERT INTO registrations (domain, owner, status, reference, backend, payment_id, created_at, expires_at, updated_at, nameservers, next_at)
+		 SELECT 'n' || i || '.com', owner, status, 'n' || i, backend, 'n' || i, created_at, expires_at, updated_at, 'ns1.elsewhere.net', 5
+		   FROM generate_series(1, 1500) i CROSS JOIN registrations WHERE domain = 'a.com'`,
+	} {
+		if err := db.Exec(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := sqldb.Messages{DB: db, Now: time.Now}
+	if err := store.StoreMessage(t.Context(), "outside", registrar.Message{ID: "1", Kind: registrar.MessageOther, Host: "ns1.elsewhere.net"}); err != nil {
+		t.Fatal(err)
+	}
+	due, err := db.Text(t.Context(), `SELECT CAST(count(*) AS TEXT) FROM registrations WHERE next_at = 0 AND domain LIKE 'n%'`)
+	if err != nil || due != "1000" {
+		t.Errorf("due: got %s, %v", due, err)
+	}
+}
+
 // A message about a host makes the names due that use it, and no others, whatever the
 // host is called.
 func TestMessageAboutAHost(t *testing.T) {
