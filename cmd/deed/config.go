@@ -107,7 +107,7 @@ func (c *config) settings() []*setting {
 		{key: "dns.primary_listen", help: "address where secondaries fetch zones; off turns it off", value: text(&c.PrimaryListen, addressOrOff)},
 		{key: "dns.primary_allow", help: "networks that may fetch zones without a key", value: prefixes(&c.PrimaryAllow)},
 		{key: "dns.tsig", help: "file with the keys of transfers: name and base64 secret, one a line", value: text(&c.TSIG, anything)},
-		{key: "dns.secondaries", help: "name servers that get NOTIFY of changes: name@host:port/key; without a key the notices are not signed", value: words(&c.Secondaries)},
+		{key: "dns.secondaries", help: "name servers that get NOTIFY of changes: name@host:port/key; without a key the notices are not signed", value: secondaries(&c.Secondaries)},
 		{key: "metrics.listen", help: "address for operators: /metrics and /debug/pprof/; off turns it off", value: text(&c.MetricsListen, addressOrOff)},
 		{key: "proxies", help: "networks of proxies whose X-Forwarded-For is believed", value: prefixes(&c.Proxies)},
 		{key: "log.level", help: "debug, info, warn or error", value: level(&c.LogLevel)},

@@ -12,10 +12,15 @@ import (
 
 // The values that are lists of hosts, addresses and networks.
 
+// listed splits a list at its commas and spaces.
+func listed(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
 func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
 	parse := func(s string) ([]netip.Prefix, error) {
 		var out []netip.Prefix
-		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+		for _, word := range listed(s) {
 			p, err := netip.ParsePrefix(word)
 			if err != nil {
 				return nil, fmt.Errorf("%q is not a network: write it like 10.0.0.0/8", word)
@@ -35,7 +40,7 @@ func prefixes(at *[]netip.Prefix) value[[]netip.Prefix] {
 
 func hosts(at *[]string) value[[]string] {
 	parse := func(s string) ([]string, error) {
-		return deed.ParseNameservers(strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' }))
+		return deed.ParseNameservers(listed(s))
 	}
 	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
 }
@@ -43,7 +48,7 @@ func hosts(at *[]string) value[[]string] {
 func addresses(at *[]netip.Addr) value[[]netip.Addr] {
 	parse := func(s string) ([]netip.Addr, error) {
 		var out []netip.Addr
-		for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' || r == ' ' }) {
+		for _, word := range listed(s) {
 			a, err := netip.ParseAddr(word)
 			if err != nil || a.Zone() != "" || a.IsUnspecified() {
 				return nil, fmt.Errorf("%q is not an address: write it like 192.0.2.1 or 2001:db8::1", word)
@@ -63,7 +68,7 @@ func addresses(at *[]netip.Addr) value[[]netip.Addr] {
 
 func resolvers(at *[]string) value[[]string] {
 	parse := func(s string) ([]string, error) {
-		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+		all := listed(s)
 		if len(all) == 1 && all[0] == resolver.System {
 			return all, nil
 		}
@@ -80,9 +85,10 @@ func resolvers(at *[]string) value[[]string] {
 	return value[[]string]{at, parse, func(all []string) string { return strings.Join(all, ",") }}
 }
 
-func words(at *[]string) value[[]string] {
+// secondaries are name servers that are told of changes.
+func secondaries(at *[]string) value[[]string] {
 	parse := func(s string) ([]string, error) {
-		all := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+		all := listed(s)
 		for _, w := range all {
 			name, addr, ok := strings.Cut(w, "@")
 			addr, _, _ = strings.Cut(addr, "/")

@@ -107,20 +107,9 @@ func statementsOf(t *testing.T, c Config) []string {
 // What an audit reads besides the invariants, which make growth measures, is found by
 // indexes, too.
 func TestAuditUsesIndexes(t *testing.T) {
-	if os.Getenv("TEST_POSTGRES_URL") == "" {
-		t.Skip("TEST_POSTGRES_URL is not set; make test sets it")
-	}
-	url := sqldbtest.MigratedPostgresURL(t)
-	var statements []string
-	c := sandbox(t)
-	c.DatabaseURL = deed.Secret(url)
-	c.Database.Trace = func(sql string) { statements = append(statements, sql) }
-	db, err := openReadOnly(t.Context(), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() // it was only read
+	url, db, statements := tracedPostgres(t)
 	books, lately := sqldb.Audit{DB: db}, time.Now().Add(-time.Hour)
+	var err error
 	for _, read := range []func() error{
 		func() error { _, err := books.Newest(t.Context()); return err },
 		func() error { _, err := books.Moved(t.Context(), lately); return err },
@@ -134,7 +123,7 @@ func TestAuditUsesIndexes(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Few rows are joined with many, which an empty database does not show.
-	newPlanner(t, url, "SET enable_hashjoin = off", "SET enable_mergejoin = off").check(t, statements)
+	newPlanner(t, url, "SET enable_hashjoin = off", "SET enable_mergejoin = off").check(t, *statements)
 	if findings, err := books.RunSince(t.Context(), lately); err != nil || len(findings) == 0 {
 		t.Errorf("got %v, %v", findings, err)
 	}
@@ -142,19 +131,7 @@ func TestAuditUsesIndexes(t *testing.T) {
 
 // What the name server and the secondaries ask for a zone reads that zone only.
 func TestZonesAreReadByIndexes(t *testing.T) {
-	if os.Getenv("TEST_POSTGRES_URL") == "" {
-		t.Skip("TEST_POSTGRES_URL is not set; make test sets it")
-	}
-	url := sqldbtest.MigratedPostgresURL(t)
-	var statements []string
-	c := sandbox(t)
-	c.DatabaseURL = deed.Secret(url)
-	c.Database.Trace = func(sql string) { statements = append(statements, sql) }
-	db, err := openReadOnly(t.Context(), &c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close() // it was only read
+	url, db, statements := tracedPostgres(t)
 	served := sqldb.Served{DB: db, Now: time.Now}
 	for what, read := range map[string]func() error{
 		"zone":    func() error { _, err := served.Zone(t.Context(), "plan-one.com"); return err },
@@ -165,7 +142,25 @@ func TestZonesAreReadByIndexes(t *testing.T) {
 			t.Errorf("%s: got %v", what, err)
 		}
 	}
-	newPlanner(t, url).check(t, statements)
+	newPlanner(t, url).check(t, *statements)
+}
+
+// tracedPostgres opens a new database to read, and returns the statements that it gets.
+func tracedPostgres(t *testing.T) (url string, db *sqldb.DB, statements *[]string) {
+	t.Helper()
+	if os.Getenv("TEST_POSTGRES_URL") == "" {
+		t.Skip("TEST_POSTGRES_URL is not set; make test sets it")
+	}
+	url, statements = sqldbtest.MigratedPostgresURL(t), new([]string)
+	c := sandbox(t)
+	c.DatabaseURL = deed.Secret(url)
+	c.Database.Trace = func(sql string) { *statements = append(*statements, sql) }
+	db, err := openReadOnly(t.Context(), &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() }) // it was only read
+	return url, db, statements
 }
 
 // A planner asks PostgreSQL how it would execute statements if no table were small.
