@@ -1,6 +1,6 @@
 // Faults of the connection and of the wallet, while something is paid.
 import assert from 'node:assert/strict'
-import { atOrder, atReview, base, button, connect, fund, heading, pay, problem, test } from './lib.mjs'
+import { atOrder, atReview, base, button, connect, fund, heading, pay, problem, test, unroute } from './lib.mjs'
 
 test('a payment whose answer was lost is limited: the same one is sent again', async () => {
   const { page, wallet, context, name, account } = await atReview()
@@ -81,7 +81,7 @@ test('answers of something else than the service', async () => {
     await other.getByLabel('Domain name').fill('')
     await problem(other, 'lost').waitFor({ state: 'detached' })
   }
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await unroute(page)
   await heading(page, `${name} is yours.`).waitFor()
   assert.deepEqual(errors, [])
   await context.close()

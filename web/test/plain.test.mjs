@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { alone, api, axe, base, button, buyName, heading, newAccount, newName, openPage, picture, problem, test } from './lib.mjs'
+import { alone, api, axe, base, button, buyName, heading, newAccount, newName, openPage, picture, problem, test, unroute } from './lib.mjs'
 
 test('without JavaScript: results, docs and reference', async () => {
   const { page, context } = await openPage({ noWallet: true, browser: { javaScriptEnabled: false, viewport: { width: 390, height: 844 } } })
@@ -77,7 +77,7 @@ test('search: keyboard only, stale answers, all endings, filters, share link', a
   await page.getByText(/, \d+ shown/).waitFor()
   const shared = page.url()
   assert.match(shared, /q=first-and-second\.dev&all&max=10$/)
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await unroute(page)
   await page.goto(shared)
   await page.getByText(/of 543 available, \d+ shown/).waitFor()
   for (const [max, some] of [['1e30', true], ['0.0000001', false]]) {
@@ -134,7 +134,7 @@ test('results: taken, premium, and those that could not be checked', async () =>
   assert.equal(await page.getByRole('link', { name: `Buy ${label}.com` }).count(), 0, 'what could not be checked is not for sale')
   await axe(page, 'names that could not be checked')
   await picture(page, 'unchecked')
-  await page.unrouteAll()
+  await unroute(page)
   await button(page, `Check ${label}.com again`).click()
   await page.getByRole('link', { name: `Buy ${label}.com` }).waitFor()
   await context.close()

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, problem, signIn, test } from './lib.mjs'
+import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, problem, signIn, test, unroute } from './lib.mjs'
 
 test('an expired token is renewed once, silently', async () => {
   const account = newAccount()
@@ -35,7 +35,7 @@ test('another account in the wallet: signing in as it', async () => {
   await page.reload()
   await button(page, 'More').click()
   await page.getByText('51 to 51 of 51').waitFor()
-  await page.unrouteAll()
+  await unroute(page)
   const other = newAccount()
   const name = newName()
   await buyName(other, name)
@@ -53,7 +53,7 @@ test('a connection that is lost while the token is renewed does not end the sess
   await page.route('**/auth/refresh', (route) => route.abort())
   await page.reload()
   await problem(page, 'lost').waitFor()
-  await page.unrouteAll()
+  await unroute(page)
   await button(page, 'Try again').click()
   await heading(page, 'No names yet').waitFor()
   assert.equal(wallet.asked('personal_sign').length, 1)

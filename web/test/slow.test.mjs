@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { alone, api, atReview, axe, base, buyName, fund, heading, newAccount, newName, openPage, pay, picture, test } from './lib.mjs'
+import { alone, api, atReview, axe, base, buyName, fund, heading, newAccount, newName, openPage, pay, picture, test, unroute } from './lib.mjs'
 
 alone('a registry that takes its time: the order goes on through reloads', async () => {
   const { page, wallet, context, name } = await atReview()
@@ -31,6 +31,7 @@ test('an order that takes minutes says by when it is done or paid back', async (
   await page.getByText('This takes longer than usual').waitFor()
   await axe(page, 'an order that takes minutes')
   await picture(page, 'minutes')
+  await unroute(page)
   await context.close()
 })
 
@@ -42,7 +43,7 @@ test('two tabs with one payment: it is charged once, and both arrive', async () 
   const second = await context.newPage()
   await second.goto(`${base}/app/buy/${name}`)
   await heading(second, `${name} is yours.`).waitFor()
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await unroute(page)
   await heading(page, `${name} is yours.`).waitFor()
   assert.equal(second.url(), page.url())
   assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)

@@ -1,7 +1,7 @@
 // Every state that a purchase can get into, on the real service. Faults come from
 // the sandbox; what a connection does is simulated by the browser.
 import assert from 'node:assert/strict'
-import { alone, api, atOrder, atReview, axe, base, button, buyName, connect, fund, heading, newAccount, openPage, pay, picture, problem, test } from './lib.mjs'
+import { alone, api, atOrder, atReview, axe, base, button, buyName, connect, fund, heading, newAccount, openPage, pay, picture, problem, test, unroute } from './lib.mjs'
 
 test('no wallet: on a desktop and on a phone', async () => {
   const desktop = await atOrder({ noWallet: true })
@@ -104,7 +104,7 @@ test('the price changes, and the name is taken meanwhile', async () => {
   await problem(page, 'price').waitFor()
   await button(page, 'Sign and pay 13.06 USDC').waitFor()
   await picture(page, 'price-changed')
-  await page.unrouteAll()
+  await unroute(page)
   await button(page, 'Cancel').click()
   await buyName(newAccount(), name)
   await button(page, /^Buy for/).click()
@@ -190,7 +190,7 @@ test('a reload at every step: the payment that was sent is repeated', async () =
   await page.getByText('Your payment is kept').waitFor()
   await page.reload()
   await page.getByText('Your payment is kept').waitFor() // after the reload, too
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await unroute(page)
   await heading(page, `${name} is yours.`).waitFor()
   await page.reload() // at the receipt
   await heading(page, `${name} is yours.`).waitFor()
@@ -226,7 +226,7 @@ test('a browser that says it is offline, and reaches the service', async () => {
   await page.route('**/livez', (route) => route.abort())
   await page.goto(base)
   await banner.waitFor()
-  await page.unrouteAll()
+  await unroute(page)
   await banner.waitFor({ state: 'detached' }) // it is asked again
   const [answer] = await Promise.all([page.waitForResponse('**/livez'), page.reload()])
   await answer.finished()
@@ -244,7 +244,7 @@ test('the service is gone', async () => {
   await problem(page, 'lost').waitFor()
   await axe(page, 'the service is gone')
   await picture(page, 'gone')
-  await page.unrouteAll()
+  await unroute(page)
   await button(page, 'Try again').click()
   await page.getByText('example.com').waitFor()
   await context.close()
