@@ -125,8 +125,13 @@ func firstStart(ctx context.Context, f filler) (time.Duration, error) {
 // idleTime is how long the worker is watched.
 const idleTime = 15 * time.Second
 
+// idleReports is when PostgreSQL reports what a connection read last, if it is not used
+// any more: before that, what the start of the service read is counted.
+const idleReports = 12 * time.Second
+
 // idle returns what the worker reads in a minute.
 func idle(ctx context.Context, conn *pgx.Conn) (figure, error) {
+	time.Sleep(idleReports)
 	before, err := rowsRead(ctx, conn)
 	if err != nil {
 		return figure{}, err
