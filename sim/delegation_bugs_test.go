@@ -23,6 +23,7 @@ type scripted struct {
 func openScripted(t *testing.T) *scripted {
 	t.Helper()
 	s := openUnsigned(t)
+	s.wait(time.Minute) // it is compared with its registry before its DS is published
 	s.wait(time.Minute)
 	s.is("published", "home", 1)
 	s.wait(30 * time.Hour)

@@ -50,6 +50,10 @@ func TestAbsentServerHoldsTheDSBackForAnHour(t *testing.T) {
 			c.Secondaries = []string{"there@" + here.String(), "gone@" + nobody.String()}
 		}})
 		token := s.bearer(t, s.bought(t, "first.com"))
+		if due, err := s.app.Delegations.Due(t.Context(), 10); err != nil || len(due) > 0 {
+			t.Fatalf("it is due before it was compared with its registry: %v, %v", due, err)
+		}
+		s.runLifecycle(t)
 		for i := range 7 { // every ten minutes
 			if n := s.updateDS(t); n != 0 && i < 6 || n != 1 && i == 6 {
 				t.Fatalf("after %d minutes: got %d DS", 10*i, n)

@@ -236,6 +236,7 @@ func TestRefusedMoveIsCanceled(t *testing.T) {
 		m, _ := refusedMove(t, s, away)
 		m.advanceRefused(time.Hour)
 		m.is("canceled", m.delegate(home), "ns1.deed.example", "", 0)
+		s.runLifecycle(t)
 		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
 			t.Errorf("the DS is due again: got %v, %v", due, err)
 		}

@@ -152,6 +152,7 @@ func TestMoveCanBeCanceledChangedAndForced(t *testing.T) {
 		m.do(t, "POST", "/domains/transfer", `{"domain":"third.com","authCode":"code","nameservers":["third.com","ns2.example.net"]}`).expect(t, 400, deed.CodeValidation)
 		m.delegate(away)
 		m.is("canceled", m.delegate(home), "ns1.deed.example", "", 0)
+		s.runLifecycle(t)
 		if due, err := m.ds.Due(t.Context(), 10); err != nil || len(due) != 1 {
 			t.Errorf("the DS is due again: got %v, %v", due, err)
 		}

@@ -12,11 +12,12 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-// DueDelegations implements zone.Delegations.
+// DueDelegations implements zone.Delegations. A name that is about to be compared with its
+// registry waits for that, which would find the DS missing if it were stored meanwhile.
 func (s Zones) DueDelegations(ctx context.Context, servers []string, limit int) ([]string, error) {
 	return due(ctx, s.DB, dueQuery{
 		id: "r.domain", from: "registrations r JOIN zones z ON z.domain = r.domain", at: "r.ds_next_at",
-		where: `r.ds = '' AND r.nameservers = $3 AND r.status = 'active' AND z.generation > 0 AND` + isServed + `
+		where: `r.ds = '' AND r.nameservers = $3 AND r.status = 'active' AND r.next_at > 0 AND z.generation > 0 AND` + isServed + `
 			AND NOT EXISTS (SELECT 1 FROM delegation_moves m WHERE m.domain = r.domain AND m.reference = r.reference)
 			AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)`,
 	}, s.Now(), limit, strings.Join(servers, " "))
