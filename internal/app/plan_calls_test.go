@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -151,12 +152,23 @@ func (c ownerCalls) order(elsewhere, refused string) {
 func (c ownerCalls) listen() {
 	c.t.Helper()
 	ctx := c.t.Context()
-	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	received := make(chan bool, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		select {
+		case received <- true:
+		default: // it was told before
+		}
+	}))
 	c.t.Cleanup(receiver.Close)
 	hook, err := c.CreateWebhook(ctx, receiver.URL)
 	c.try("webhook", err)
 	_, err = c.TestWebhook(ctx, hook.ID)
 	c.try("test the webhook", err)
+	select {
+	case <-received: // so what reads due deliveries has been sent
+	case <-time.After(time.Minute):
+		c.t.Error("the webhook received nothing")
+	}
 	_, err = c.Webhooks(ctx)
 	c.try("webhooks", err)
 	_, err = c.DeliveryPage(ctx, hook.ID, client.Page{Limit: 1})

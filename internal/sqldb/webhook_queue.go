@@ -92,14 +92,16 @@ func failPending(ctx context.Context, tx *Tx, which, arg string, now time.Time) 
 	return err
 }
 
-// selectDueDeliveries reads what is due to the webhooks of a host.
+// selectDueDeliveries reads what is due to the webhooks of a host. SQLite would begin with
+// all webhooks, without the CROSS.
 var selectDueDeliveries = withFirst("w.host = $1 AND w.due_at <= $2", "$2", maxAggregates) + `
 		SELECT t.webhook, t.event, t.type, t.state, t.attempts, t.created_at, t.first_at, t.last_at, t.next_at, t.status, t.failure,
 		       t.n, t.aggregate, w.owner, w.url, w.secret, w.old_secret, w.old_until, coalesce(o.data, '{}')
 		  FROM (SELECT d.*, row_number() OVER (PARTITION BY d.webhook ORDER BY d.next_at, d.n) AS turn
 		          FROM ` + first + ` AND d.next_at <= $2) t
-		  JOIN webhooks w ON w.id = t.webhook AND (w.disabled_at = 0 OR t.n = 0)
+		 CROSS JOIN webhooks w
 		  LEFT JOIN owner_events o ON o.owner = w.owner AND o.n = t.n
+		 WHERE w.id = t.webhook AND (w.disabled_at = 0 OR t.n = 0)
 		 ORDER BY t.turn, t.next_at, t.webhook LIMIT $3`
 
 // Due implements webhook.Queue.
