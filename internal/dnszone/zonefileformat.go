@@ -3,6 +3,7 @@ package dnszone
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,9 @@ func FormatZone(z Zone, nameservers []string) string {
 // syntheticPrefix begins a line of a zone file with a record that is not in the DNS: a
 // comment for name servers, and a record for ParseZoneFile.
 const syntheticPrefix = ";deed\t"
+
+// syntheticLine matches syntheticPrefix in a file whose tabs an editor has replaced, too.
+var syntheticLine = regexp.MustCompile(`(?m)^;deed[ \t]+`)
 
 // inCanonicalOrder returns the records sorted by host, type and data.
 func inCanonicalOrder(z Zone) []Record {
