@@ -98,7 +98,7 @@ func (r Record) needsGeneric() bool {
 		for _, param := range fields[2:] {
 			key, value, _ := strings.Cut(param, "=")
 			switch {
-			case key == "ohttp" || strings.HasPrefix(key, "key"): // one server knows the name of a key, another only its number
+			case key == "dohpath" || key == "ohttp" || strings.HasPrefix(key, "key"): // one server knows the name of a key, another only its number
 				return true
 			case key == "mandatory" && r.Type == "HTTPS" && (strings.Contains(value, "port") || strings.Contains(value, "no-default-alpn")):
 				return true // these are mandatory anyway (RFC 9460, 9), and NSD 4.12 refuses to read it
