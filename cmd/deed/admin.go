@@ -21,7 +21,7 @@ func adminCommand() *cobra.Command {
 		registrarCommand(),
 		adminTask("export", "Write every name we hold as CSV, with a count and a SHA-256 at its end; changes nothing", export),
 		reconcileCommand(),
-		adminTask("republish", "Give every zone a new serial, after the database came from a backup", republish),
+		adminTask("republish", "Give every zone a new serial, after a restore of the database or a change of dns.nameservers or redirect.addresses", republish),
 		backupCommand(),
 		schemaCommand(),
 		keyCommand(),

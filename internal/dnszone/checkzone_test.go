@@ -47,7 +47,7 @@ func exportLoads(t *testing.T, program string, args ...string) {
 func TestUnusualValuesAreExportedInTheGenericForm(t *testing.T) {
 	z := dnszone.Zone{Name: zoneName, Serial: 7}
 	for value, generic := range map[string]bool{
-		"HTTPS 1 . ohttp": true, "SVCB 1 . key9=a": true, "HTTPS 1 . alpn=h2 port=1 mandatory=port": true, "HTTPS 1 . alpn=h2 no-default-alpn mandatory=alpn,no-default-alpn": true,
+		"HTTPS 1 . ohttp": true, "SVCB 1 . key9=a": true, "SVCB 1 . alpn=h2 dohpath=/q{?dns}": true, "HTTPS 1 . alpn=h2 port=1 mandatory=port": true, "HTTPS 1 . alpn=h2 no-default-alpn mandatory=alpn,no-default-alpn": true,
 		"SVCB 1 . port=1 mandatory=port": false, "HTTPS 1 . alpn=h2 mandatory=alpn": false, "HTTPS 1 key9.example.net alpn=h2": false,
 		"CAA 0 " + strings.Repeat("a", 255) + ` "x"`: true, "CAA 0 " + strings.Repeat("a", 15) + ` "x"`: false,
 	} {

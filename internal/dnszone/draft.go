@@ -140,6 +140,7 @@ func (d *draft) zone() (Zone, []violation) {
 		}
 	}
 	checkDNAMEs(z, add)
+	checkDelegations(d.before, z, add)
 	checkLoops(d.before, z, add)
 	checkForwardLoops(d.before, z, add)
 	return z, found

@@ -2,6 +2,7 @@ package dnszone
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/miekg/dns"
@@ -11,11 +12,18 @@ import (
 
 const (
 	typeIPN     = 264
+	typeALIAS   = 65401 // private to PowerDNS, which looks the data up
+	typeLUA     = 65402 // private to PowerDNS, which runs the data where the operator has enabled that
 	typeKEYDATA = 65533 // private to BIND
 )
 
-// checkLoadable refuses what BIND or NSD refuses beyond the standards, with the whole zone. Only
-// new records are checked: one that is served already must not keep its zone from being signed.
+// maxSize is the largest size of a LOC, in meters, that PowerDNS serves as it is: it counts
+// centimeters in 32 bits.
+const maxSize = 40_000_000
+
+// checkLoadable refuses what BIND, NSD or PowerDNS refuses beyond the standards, with the whole
+// zone, or does not serve as it is. Only new records are checked: one that is served already must
+// not keep its zone from being signed.
 func (r Record) checkLoadable(t recordType) error {
 	switch t.code {
 	case dns.TypeNAPTR:
@@ -32,6 +40,17 @@ func (r Record) checkLoadable(t recordType) error {
 				return deed.Invalid("value", "%s is not a dohpath that all name servers take: write it like %s, without other braces, and %% only before two hex digits", deed.Quoted(param), paramExamples["dohpath"])
 			}
 		}
+	case dns.TypeLOC:
+		fields := strings.Fields(r.Value)
+		for _, size := range fields[len(fields)-3:] { // and the two precisions
+			if meters, err := strconv.ParseFloat(strings.TrimSuffix(size, "m"), 64); err != nil || meters > maxSize {
+				return deed.Invalid("value", "%s is more than %dm, the largest size and precision that all name servers serve", deed.Quoted(size), maxSize)
+			}
+		}
+	case dns.TypeCERT:
+		if strings.HasPrefix(strings.Fields(r.Value)[2], "0000") {
+			return deed.Invalid("value", "it is not the data of a record of type CERT: the type of the certificate, its first two bytes, is not 0")
+		}
 	case dns.TypeTA, dns.TypeDLV:
 		if data, err := readGeneric(r.Value); err != nil || !isDelegationSigner(data) {
 			return deed.Invalid("value", "it is not the data of a record of type %s: the digest type is 1, 2 or 4, and the digest has its length", dns.Type(t.code))
@@ -42,7 +61,7 @@ func (r Record) checkLoadable(t recordType) error {
 		if data, err := readGeneric(r.Value); err != nil || len(data) != 8 {
 			return deed.Invalid("value", "it is not the data of a record of type TYPE%d, IPN, which has 8 bytes", t.code)
 		}
-	case typeKEYDATA:
+	case typeALIAS, typeLUA, typeKEYDATA:
 		return deed.Invalid("type", "TYPE%d is private to a name server: leave it out", t.code)
 	}
 	return nil

@@ -93,7 +93,7 @@ func genRecord(t *rapid.T) dnszone.Record {
 	case "AAAA":
 		r.Value = genAddress(t, 16)
 	case "LOC":
-		r.Value = rapid.SampledFrom([]string{"52 31 12.3 N 13 24 36.1 E 34m", "0 S 0 w -100000.00", "1 2 3.004 s 179 59 59.999 E 42849672.95m 90000000.00m 1m 0m", "33 40 0 n 106 28 29 W 10m 20 2000m 0.05m"}).Draw(t, "loc")
+		r.Value = rapid.SampledFrom([]string{"52 31 12.3 N 13 24 36.1 E 34m", "0 S 0 w -100000.00", "1 2 3.004 s 179 59 59.999 E 42849672.95m 40000000.00m 1m 0m", "33 40 0 n 106 28 29 W 10m 20 2000m 0.05m"}).Draw(t, "loc")
 	case "URI":
 		r.Value = fmt.Sprintf(`%d %d "%s"`, number(), number(), rapid.SampledFrom([]string{"https://www.example.com/a;b?c=d#e", "mailto:a@b", "tel:+1"}).Draw(t, "uri"))
 	case "OPENPGPKEY":

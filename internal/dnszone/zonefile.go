@@ -53,7 +53,7 @@ func ReadZoneFile(in ZoneFile) (FileRecords, error) {
 	}
 	p := zoneFileParser{zone: in.Zone, clamp: in.ClampTTL, origin: string(in.Zone), ttl: -1, seen: map[dataKey]bool{}}
 	clean := strings.ReplaceAll(strings.TrimPrefix(string(text), "\ufeff"), "\r\n", "\n")
-	s := newZoneFileScanner(strings.ReplaceAll(clean, "\n"+syntheticPrefix, "\n"))
+	s := newZoneFileScanner(syntheticLine.ReplaceAllString(clean, ""))
 	var errs zoneFileErrors
 	file := FileRecords{hosts: map[string]string{}}
 	for {

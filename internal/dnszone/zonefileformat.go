@@ -3,6 +3,7 @@ package dnszone
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,9 @@ func FormatZone(z Zone, nameservers []string) string {
 // comment for name servers, and a record for ParseZoneFile.
 const syntheticPrefix = ";deed\t"
 
+// syntheticLine matches syntheticPrefix in a file whose tabs an editor has replaced, too.
+var syntheticLine = regexp.MustCompile(`(?m)^;deed[ \t]+`)
+
 // inCanonicalOrder returns the records sorted by host, type and data.
 func inCanonicalOrder(z Zone) []Record {
 	type keyed struct {
@@ -94,7 +98,7 @@ func (r Record) needsGeneric() bool {
 		for _, param := range fields[2:] {
 			key, value, _ := strings.Cut(param, "=")
 			switch {
-			case key == "ohttp" || strings.HasPrefix(key, "key"): // one server knows the name of a key, another only its number
+			case key == "dohpath" || key == "ohttp" || strings.HasPrefix(key, "key"): // one server knows the name of a key, another only its number
 				return true
 			case key == "mandatory" && r.Type == "HTTPS" && (strings.Contains(value, "port") || strings.Contains(value, "no-default-alpn")):
 				return true // these are mandatory anyway (RFC 9460, 9), and NSD 4.12 refuses to read it

@@ -119,32 +119,29 @@ func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 	return nil
 }
 
-// Withdraw implements dnssec.Publisher.
+// Withdraw implements dnssec.Publisher. The zone need not have been published by this
+// process: what a snapshot had at the start was not.
 func (n *Notifier) Withdraw(ctx context.Context, origin string) error {
-	known, err := n.forget(origin)
-	if err != nil {
+	if err := n.forget(origin); err != nil {
 		return err
 	}
-	if known {
-		n.notifyWithdrawn(ctx, origin)
-	}
+	n.notifyWithdrawn(ctx, origin)
 	n.triggerCatalogCheck()
 	return nil
 }
 
-// forget drops the pending notices of a zone, and reports whether it was published.
-func (n *Notifier) forget(origin string) (known bool, err error) {
+// forget drops the pending notices of a zone.
+func (n *Notifier) forget(origin string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.serials == nil {
-		return false, errStopped
+		return errStopped
 	}
-	_, known = n.serials[origin]
 	delete(n.serials, origin)
 	for _, q := range n.queues {
 		q.cancel(origin)
 	}
-	return known, nil
+	return nil
 }
 
 // Waiting returns the number of unconfirmed notices, of all secondaries together.

@@ -154,6 +154,25 @@ func TestWithdraw(t *testing.T) {
 	e.waitFor(t, func(h receivedNotice) bool { return h.serial == 3 })
 }
 
+// left is what is left of zones that are no longer served.
+type left struct{ serial uint32 }
+
+func (l left) Empty(_ context.Context, origin string) (dnssec.ServedZone, error) {
+	return zoneAt(origin, l.serial), nil
+}
+
+// Secondaries that do not follow the catalog hear of a withdrawn zone also if it was
+// published before this process started.
+func TestWithdrawOfAZoneThatWasNotPublished(t *testing.T) {
+	e := listen(t, confirm, false)
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	n.Withdrawn = left{8}
+	if err := n.Withdraw(t.Context(), "example.com"); err != nil {
+		t.Fatal(err)
+	}
+	e.waitFor(t, func(h receivedNotice) bool { return h.origin == "example.com." && h.serial == 8 })
+}
+
 // An unreachable secondary blocks neither the publisher nor the other secondaries,
 // and its queue is bounded.
 func TestUnreachableSecondary(t *testing.T) {
