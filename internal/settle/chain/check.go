@@ -26,7 +26,7 @@ const (
 // payments. Otherwise one batched call reads the chain's time, the payer's balance and
 // the states of the open nonces, and simulates the transfer.
 func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []string) (settle.Funds, error) {
-	auth, err := parseAuthorization(a)
+	auth, err := s.parseAuthorization(a)
 	if err != nil {
 		return settle.Funds{}, err
 	}

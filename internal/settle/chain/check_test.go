@@ -127,6 +127,15 @@ func TestWalletOfCodePays(t *testing.T) {
 		if _, err := s.Check(t.Context(), env.signed(thirdParty, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("a stranger's signature: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
+		// It accepts what ends with 1, as a Safe does whose owner has approved the hash before.
+		approver := b.deploy(t, "60a43560f81c600114631626ba7e60e01b0260005260206000f3")
+		env.give(approver, int64(price))
+		approved := env.pay("approved")
+		approved.Payer, approved.Signature = approver, append(make([]byte, 64), 1)
+		if _, err := s.Check(t.Context(), approved, nil); err != nil {
+			t.Errorf("a signature that ends with 1: %v", err)
+		}
+		env.settled(env.settleLater(s, approved))
 		burner := b.deploy(t, "5b600056")
 		env.give(burner, int64(price))
 		bad.Payer = burner
