@@ -104,8 +104,8 @@ func TestEverySecondCallIsRefused(t *testing.T) {
 	}
 }
 
-// An endpoint that answers no question for logs is out of order: nothing is put
-// aside for that.
+// An endpoint that answers no question for logs is out of order, and one that does not have
+// a block yet is behind: nothing is put aside for that.
 func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
@@ -120,6 +120,15 @@ func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 			if got, err := s.Incoming(t.Context(), 0); err == nil || got.Next != 0 || len(got.Unread) != 0 {
 				t.Errorf("%s: got %+v, %v, want an error", name, got, err)
 			}
+		}
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_getLogs" && !bytes.Contains(params[0], []byte(`"toBlock":"0x0"`)) {
+				return &refusal{code: -32000, message: "block range extends beyond current head block"}
+			}
+			return nil
+		})
+		if got, err := s.Incoming(t.Context(), 1); err == nil || got.Next != 1 || len(got.Unread) != 0 {
+			t.Errorf("behind: got %+v, %v, want an error", got, err)
 		}
 		env.proxy.refusing(nil)
 		env.seen(s, env.pay("1"))
