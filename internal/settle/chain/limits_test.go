@@ -294,6 +294,59 @@ func TestIdleEndpointIsWatched(t *testing.T) {
 	}
 }
 
+// An endpoint that serves no call any more, or has lost its peers, responds nevertheless. The
+// other one is used, until the first serves again.
+func TestFirstEndpointServesNothing(t *testing.T) {
+	for name, broken := range map[string]func(env *testEnv) func(method string, params []json.RawMessage) *refusal{
+		"refused": func(*testEnv) func(string, []json.RawMessage) *refusal {
+			return func(string, []json.RawMessage) *refusal {
+				return &refusal{code: -32000, message: "the project is disabled"}
+			}
+		},
+		"behind": func(env *testEnv) func(string, []json.RawMessage) *refusal {
+			var old json.RawMessage
+			env.rpc(&old, "eth_getBlockByNumber", "latest", false)
+			env.pass(2 * time.Minute)
+			env.mine(1)
+			return func(method string, params []json.RawMessage) *refusal {
+				if method == "eth_getBlockByNumber" && string(params[0]) == `"latest"` {
+					return &refusal{object: string(old)}
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newEnv(t, sqldbtest.SQLite(t))
+			var said journal
+			env.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
+			second := httptest.NewServer(env.Handler())
+			t.Cleanup(second.Close)
+			env.cfg.Client = patient(env.url, second.URL)
+			env.cfg.Client.ProbeAfter(time.Millisecond)
+			s := env.settler()
+			first := func(up bool) func() bool {
+				return func() bool {
+					if _, err := s.Client.Newest(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					return s.Client.EndpointsUp()[0] == up
+				}
+			}
+			env.wait(first(true))
+			env.proxy.refusing(broken(env))
+			env.settled(env.settleLater(s, env.pay("1")))
+			env.wait(first(false))
+			if !strings.Contains(said.String(), `msg="an RPC endpoint is not used" endpoint=1`) {
+				t.Errorf("it said %q", said.String())
+			}
+			env.proxy.refusing(nil)
+			env.wait(first(true))
+			env.settled(env.settleLater(s, env.pay("2")))
+		})
+	}
+}
+
 // Why something waits is in the error of whoever stops waiting.
 func TestCauseIsTold(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
