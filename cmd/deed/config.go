@@ -61,7 +61,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.refund_floor_usd", help: "warn when the refund wallet has less", value: amount(&c.RefundFloor)},
 		{key: "chain.safe_depth", help: "how many blocks deep counts as safe where the chain does not say", value: blocks(&c.SafeDepth)},
 		{key: "chain.wallet_factories", help: "contracts that may deploy a wallet with its first payment (ERC-6492), separated by commas; auto: those known on the chain; none", value: text(&c.WalletFactories, walletFactories)},
-		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: positive(&c.Payments.MaxOpen)},
+		{key: "payments.max_open", help: "payments of one wallet that may wait to be settled at the same time", value: between(&c.Payments.MaxOpen, 1, 100)},
 		{key: "payments.max_reverts", help: "payments that may fail on the chain within a day, at the cost of our gas, before contract wallets that have not paid before are refused", value: between(&c.Payments.MaxReverts, 0, 1_000_000)},
 		{key: "payments.release_after", help: "how long a payment that cannot be settled keeps its name from other buyers, such as 1m", value: duration(&c.Payments.ReleaseAfter)},
 		{key: "payments.claim_window", help: "how long money that came without a request waits for its payer before it goes back, such as 5m", value: duration(&c.Payments.ClaimWindow)},

@@ -128,7 +128,7 @@ func TestMistakesAreRefused(t *testing.T) {
 		{"public address", "", nil, []string{"--public-url", "deed.example"}, "https://"},
 		{"public address with a path", "", nil, []string{"--public-url", "https://deed.example/api"}, "https://"},
 		{"number", "", []string{"DEED_LIMITS_SEARCH=0"}, nil, "from 1 to"},
-		{"open payments", "", []string{"DEED_PAYMENTS_MAX_OPEN=9223372036854775807"}, nil, "from 1 to"},
+		{"open payments", "", []string{"DEED_PAYMENTS_MAX_OPEN=101"}, nil, "from 1 to 100"},
 		{"share", "", []string{"DEED_CATALOG_MARKUP=0.2"}, nil, "20%"},
 		{"amount", "", []string{"DEED_CATALOG_FEE_USD=-1"}, nil, "12.50"},
 		{"network", "", []string{"DEED_PROXIES=10.0.0.1"}, nil, "10.0.0.0/8"},

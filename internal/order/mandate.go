@@ -176,8 +176,12 @@ func (m Mandate) FundsDue(now time.Time) bool {
 	return !now.Before(m.Expires.AddDate(0, 0, -MandateFundsDays))
 }
 
-// next returns when to look at the mandate again: at its next date, or after a while.
+// next returns when to look at the mandate again: at its next date, or after a while. One
+// whose time has come waits for an earlier renewal that is not recorded yet.
 func (m Mandate) next(now time.Time) time.Time {
+	if now.Unix() > m.Auth.ValidAfter {
+		return now.Add(24 * time.Hour)
+	}
 	next := now.Add(mandateCheck)
 	for _, at := range []time.Time{m.Expires.AddDate(0, 0, -MandatePriceDays), time.Unix(m.Auth.ValidAfter+1, 0)} {
 		if at.After(now) && at.Before(next) {

@@ -51,4 +51,8 @@ func TestMandateIsUsedInItsTime(t *testing.T) {
 			t.Errorf("at %s: got %+v, want %+v", at, got, want)
 		}
 	}
+	r.Expires = expires.AddDate(-1, 0, 0) // the renewal before is not recorded yet
+	if got := m.Step(r, until.Add(-time.Second)); got.Use || !got.Next.Equal(until.Add(24*time.Hour-time.Second)) {
+		t.Errorf("behind another renewal: got %+v", got)
+	}
 }

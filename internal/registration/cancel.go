@@ -180,11 +180,11 @@ const (
 // deleted.
 func (s *Service) AdvanceCancellation(ctx context.Context, reference string) error {
 	c, err := s.Cancels.Cancellation(ctx, reference)
-	now := s.Now()
-	if err != nil || c.State != lifecycle.CancelDeleting || now.Before(c.Lease) {
+	began := s.Now()
+	if err != nil || c.State != lifecycle.CancelDeleting || began.Before(c.Lease) {
 		return err
 	}
-	lease := now.Add(order.JobLease)
+	lease := began.Add(order.JobLease)
 	mine, err := s.Cancels.LeaseCancellation(ctx, c, lease, lease.Add(order.QuietWindow))
 	if err != nil || !mine {
 		return err
@@ -194,20 +194,20 @@ func (s *Service) AdvanceCancellation(ctx context.Context, reference string) err
 	ctx = context.WithoutCancel(ctx)
 	call, cancel := context.WithTimeout(ctx, registrarTimeout)
 	defer cancel()
-	outcome := s.deleteName(call, &c, now)
+	outcome := s.deleteName(call, &c, began)
 	s.step("deleted")
-	switch now = s.Now(); {
+	switch {
 	case outcome == deletionUnknown:
 		c.Quiet = lease.Add(order.QuietWindow)
-	case outcome == deletionOpen, now.Before(c.Quiet):
+	case outcome == deletionOpen, began.Before(c.Quiet): // an earlier deletion may have been executed since the registry was asked
 	case outcome == deletionDone:
 		return s.Cancels.FinishCancellation(ctx, c)
 	case outcome == deletionRefused:
 		return s.Cancels.KeepName(ctx, c)
 	}
-	next := now.Add(pollInterval)
+	delay := pollInterval
 	if c.Tries > cancelFirstDelays {
-		next = now.Add(cancelDelay)
+		delay = cancelDelay
 	}
-	return s.Cancels.DelayCancellation(ctx, c, next)
+	return s.Cancels.DelayCancellation(ctx, c, s.Now().Add(delay))
 }

@@ -58,6 +58,7 @@ var invariants = []invariant{
 	{"a name does not expire before the end of its last renewal", `
 		SELECT count(*) FROM {registrations} r JOIN jobs j ON j.domain = r.domain
 		 WHERE j.kind = 'renewal' AND j.state = 'completed' AND j.created_at >= r.created_at AND r.expires_at < j.until_at
+		   AND NOT (` + isMissing + `)
 		   AND NOT EXISTS (SELECT 1 FROM events e WHERE e.reference = r.reference AND e.type = 'corrected_by_registry')`},
 	{"an active mandate is of the owner of its name", `
 		SELECT count(*) FROM {mandates} m LEFT JOIN registrations r ON r.domain = m.domain

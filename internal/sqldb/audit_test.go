@@ -104,7 +104,8 @@ func TestAuditFindsViolations(t *testing.T) {
 	const where = ` WHERE payment_id = (SELECT id FROM payments WHERE domain = 'name%d.com' AND kind = 'registration')`
 	job := func(set string, n int) string { return `UPDATE jobs SET ` + set + fmt.Sprintf(where, n) }
 	corruptions := map[string][]string{
-		"": nil, // a sound database
+		// One whose registry does not hold the name: nobody knows when it expires.
+		"a sound database": {`UPDATE jobs SET kind = 'renewal', until_at = until_at + 9, created_at = 2000000000 WHERE state = 'completed'`, `UPDATE registrations SET status = 'suspended'`},
 		"a payment has at most one job": {`DROP INDEX jobs_payment`,
 			`INSERT INTO jobs SELECT 'job_twin', payment_id, domain, owner, state, '', 0, 0, 0, '', '', 0, 0, 0, NULL, kind, 0, 0, 0, 'job_public', '', '', '' FROM jobs WHERE state = 'cancelled'`},
 		"the payment of a job in progress is settled":                                             {job(`state = 'queued', next_at = 1`, 1)},

@@ -15,7 +15,9 @@ import (
 const cancelHeadStart = 3 * time.Second
 
 // BeginCancellation implements registration.Cancellations. The claim of the name makes
-// renewals wait, and the mark on the registration forbids every other change of it.
+// renewals wait, and the mark on the registration forbids every other change of it. One that
+// was kept before begins anew, and its tries go on: a process that has not noticed the end of
+// the first one can no longer change it.
 func (s Cancellations) BeginCancellation(ctx context.Context, c lifecycle.Cancellation, r lifecycle.Registration, limit lifecycle.CancelLimit) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		if _, err := lockPayer(ctx, tx, c.Wallet); err != nil {
@@ -38,7 +40,7 @@ func (s Cancellations) BeginCancellation(ctx context.Context, c lifecycle.Cancel
 			INSERT INTO cancellations (reference, domain, backend, payment_id, wallet, paid, fee, state, created_at, next_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, 'deleting', $8, $9)
 			ON CONFLICT (reference) DO UPDATE SET paid = excluded.paid, fee = excluded.fee, state = 'deleting', reason = '',
-			       created_at = excluded.created_at, tries = 0, lease_until = 0, quiet_until = 0, secured_at = NULL, next_at = excluded.next_at
+			       created_at = excluded.created_at, tries = cancellations.tries + 1, lease_until = 0, quiet_until = 0, secured_at = NULL, next_at = excluded.next_at
 			 WHERE cancellations.state = 'kept'`,
 			c.Reference, c.Name, c.Backend, c.PaymentID, c.Wallet, c.Paid, c.Fee, now.Unix(), now.Add(cancelHeadStart).Unix()))
 		if err == nil && !stored {

@@ -41,7 +41,7 @@ func (s Payments) OpenNonces(ctx context.Context, w deed.Wallet) (nonces []strin
 	return nonces, err
 }
 
-// maxOpen bounds the query for the open payments of a wallet; far fewer are allowed.
+// maxOpen bounds the query for the open payments of a wallet: payments.max_open is at most that.
 const maxOpen = 100
 
 // selectOpen is written so that SQLite, too, uses the index payments_open, which has few

@@ -141,7 +141,7 @@ func (s Payments) DelayPayment(ctx context.Context, id string, d order.Delay) er
 			UPDATE payments SET next_at = $1, tries = tries + 1, cause = $2,
 			                    stuck_at = CASE WHEN $3 = 0 THEN NULL ELSE coalesce(stuck_at, $3) END
 			 WHERE id = $4 AND next_at IS NOT NULL`,
-			d.Until.Unix(), d.Cause, stuck, id)
+			d.Until.Unix(), storable(d.Cause), stuck, id)
 		return nil
 	})
 }

@@ -110,7 +110,8 @@ func TestClaimPayment(t *testing.T) {
 	})
 }
 
-// A transfer that cannot be adopted is put aside, retried, and deleted once adopted.
+// A transfer that cannot be adopted is put aside, retried, and deleted once adopted. What an
+// endpoint gives as the reason may be any text.
 func TestPutAside(t *testing.T) {
 	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
 		now := noon
@@ -121,7 +122,7 @@ func TestPutAside(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := rows.SetWatched(t.Context(), 9, []settle.UnreadBlock{{Number: 4, Reason: "too large"}}); err != nil {
+		if err := rows.SetWatched(t.Context(), 9, []settle.UnreadBlock{{Number: 4, Reason: "too large\x00 \xff"}}); err != nil {
 			t.Fatal(err)
 		}
 		if due, err := rows.DueAside(t.Context(), 10); err != nil || len(due) != 0 {

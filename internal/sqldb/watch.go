@@ -83,7 +83,7 @@ func (s Payments) putAside(ctx context.Context, tx *Tx, t settle.Transfer, reaso
 		INSERT INTO put_aside (chain_id, block, tx_hash, payer, nonce, pay_to, amount, reason, at, next_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 		ON CONFLICT (chain_id, block, tx_hash, payer, nonce) DO UPDATE SET reason = excluded.reason, next_at = excluded.next_at`,
-		s.ChainID, t.Block, t.TxHash, t.Payer, t.Nonce, t.PayTo, t.Amount, reason, s.Now().Unix(), next)
+		s.ChainID, t.Block, t.TxHash, t.Payer, t.Nonce, t.PayTo, t.Amount, storable(reason), s.Now().Unix(), next)
 	return err
 }
 

@@ -30,7 +30,7 @@ type authorization struct {
 
 // parseAuthorization parses an authorization. It fails with CodePaymentInvalid when no token
 // could accept it.
-func parseAuthorization(a settle.Authorization) (*authorization, error) {
+func (s *Settler) parseAuthorization(a settle.Authorization) (*authorization, error) {
 	nonce, err := parseNonce(a.Nonce)
 	switch {
 	case err != nil:
@@ -46,14 +46,16 @@ func parseAuthorization(a settle.Authorization) (*authorization, error) {
 	if err != nil {
 		return nil, invalid("%v", err)
 	}
-	sig := slices.Clone(inner)
-	if len(sig) == crypto.SignatureLength && sig[64] < 2 {
-		sig[64] += 27
-	}
-	return &authorization{
+	parsed := &authorization{
 		Authorization: a, from: common.HexToAddress(string(a.Payer)), to: common.HexToAddress(string(a.PayTo)),
-		nonce: nonce, sig: sig, deploy: deploy,
-	}, nil
+		nonce: nonce, sig: inner, deploy: deploy,
+	}
+	// Those of a contract wallet are its own: a Safe, for example, has meanings for 0 and 1.
+	if len(inner) == crypto.SignatureLength && inner[64] < 2 && parsed.signedByKey(s.Network.Domain()) {
+		parsed.sig = slices.Clone(inner)
+		parsed.sig[64] += 27
+	}
+	return parsed, nil
 }
 
 func parseNonce(text string) (common.Hash, error) {

@@ -152,6 +152,13 @@ func (e *RemoteError) rateLimited(method string) bool {
 	return e.Code == codeLimit && method != "eth_getLogs" // whose limits are on the range of blocks
 }
 
+// isAbout reports whether the error is about the call, and not about the endpoint: a call
+// that reverts, a transaction that is not accepted, or a range of blocks that is too large
+// for it.
+func (e *RemoteError) isAbout(method string) bool {
+	return e.Code == codeReverted || method == "eth_sendRawTransaction" || method == "eth_getLogs"
+}
+
 // A busyError is returned for an endpoint that is overloaded or limits our rate.
 type busyError struct {
 	cause error

@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -93,6 +94,28 @@ func TestAuthorizationsAreChecked(t *testing.T) {
 	})
 }
 
+// While a public chain stands still no payment is accepted: it would wait for as long. Nothing
+// is said against the payment.
+func TestChainStandsStill(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	env.cfg.Network.Embedded = false
+	s := env.settler()
+	a := env.pay("1")
+	for name, check := range map[string]func(context.Context, settle.Authorization, []string) (settle.Funds, error){"payment": s.Check, "mandate": s.CheckDue} {
+		if _, err := check(t.Context(), a, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		env.pass(maxStill + time.Minute)
+		if _, err := check(t.Context(), a, nil); deed.CodeOf(err) != deed.CodeUnavailable || settle.Refused(err) || !strings.Contains(err.Error(), "stands still") {
+			t.Errorf("%s, when the chain stands still: got %v, want that nothing is known", name, err)
+		}
+		env.mine(1)
+	}
+}
+
+// maxStill is how old the newest block may be.
+const maxStill = 15 * time.Minute
+
 // twin returns the other signature that says the same, with the high s.
 func twin(sig []byte) []byte {
 	n := crypto.S256().Params().N
@@ -127,6 +150,15 @@ func TestWalletOfCodePays(t *testing.T) {
 		if _, err := s.Check(t.Context(), env.signed(thirdParty, bad), nil); deed.CodeOf(err) != deed.CodePaymentInvalid {
 			t.Errorf("a stranger's signature: got %v, want %s", err, deed.CodePaymentInvalid)
 		}
+		// It accepts what ends with 1, as a Safe does whose owner has approved the hash before.
+		approver := b.deploy(t, "60a43560f81c600114631626ba7e60e01b0260005260206000f3")
+		env.give(approver, int64(price))
+		approved := env.pay("approved")
+		approved.Payer, approved.Signature = approver, append(make([]byte, 64), 1)
+		if _, err := s.Check(t.Context(), approved, nil); err != nil {
+			t.Errorf("a signature that ends with 1: %v", err)
+		}
+		env.settled(env.settleLater(s, approved))
 		burner := b.deploy(t, "5b600056")
 		env.give(burner, int64(price))
 		bad.Payer = burner

@@ -46,13 +46,15 @@ type endpoint struct {
 	number int // counted from 1, for logs: the URL may contain a key
 	url    string
 
-	mu       sync.Mutex // guards the fields below
-	chainID  *uint64    // as it reported; nil when it was not requested since it failed
-	verified bool
-	down     bool      // it failed, and was not verified since
-	probeAt  time.Time // when it is probed, unless it was used by then
-	probing  bool
-	logged   string // the last reason that was logged
+	mu        sync.Mutex // guards the fields below
+	chainID   *uint64    // as it reported; nil when it was not requested since it failed
+	sameChain bool       // its chain is ours, by that and its first block
+	verified  bool
+	down      bool      // it failed, and was not verified since
+	newest    time.Time // of its newest block when that was read last; zero before the first
+	probeAt   time.Time // when it is probed, unless it was used by then
+	probing   bool
+	logged    string // the last reason that was logged
 }
 
 // candidates returns the endpoints in the order of preference. The others than the
@@ -104,20 +106,33 @@ func (c *Client) probe(e *endpoint) {
 func (c *Client) do(ctx context.Context, out any, method string, body []byte) error {
 	var errs []error
 	var busy *busyError
+	var refused *endpoint // the first that returned an error for the call
+	var refusal error
 	for _, e := range c.candidates() {
 		err := c.requestFrom(ctx, e, out, method, body)
 		if err == nil {
+			if refused != nil {
+				c.probe(refused) // it may return errors for all calls
+			}
 			return nil
 		}
-		if _, ok := errors.AsType[*RemoteError](err); ok && !isBusy(err) || errors.Is(err, errLargeResponse) {
+		remote, ok := errors.AsType[*RemoteError](err)
+		refuses := ok && !isBusy(err)
+		if refuses && remote.isAbout(method) || errors.Is(err, errLargeResponse) {
 			return err // the others would return the same
+		}
+		if refuses && refused == nil {
+			refused, refusal = e, err
 		}
 		if b, ok := errors.AsType[*busyError](err); ok && (busy == nil || b.after < busy.after) {
 			busy = b
 		}
 		errs = append(errs, err)
 	}
-	if busy != nil {
+	switch {
+	case refused != nil:
+		return refusal
+	case busy != nil:
 		return &busyError{cause: errors.Join(errs...), after: busy.after}
 	}
 	return errors.Join(errs...)
@@ -172,9 +187,33 @@ func (c *Client) probeInterval() time.Duration {
 // ErrWrongChain is the error of an endpoint that is on another chain than it should be.
 var ErrWrongChain = errors.New("it is on another chain than the others")
 
-// verify compares the endpoint's chain with ours. The chain ID of an endpoint
-// that was busy is not requested again.
+// verify compares the endpoint's chain with ours, and how far it has followed it.
 func (c *Client) verify(ctx context.Context, e *endpoint) error {
+	if err := c.checkChain(ctx, e); err != nil {
+		return err
+	}
+	if err := c.requestPlain(ctx, e, new(newestBlock), "eth_getBlockByNumber", "latest", false); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.logged != "" {
+		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
+	}
+	e.verified, e.down, e.logged = true, false, ""
+	e.probeAt = time.Now().Add(c.probeInterval())
+	return nil
+}
+
+// checkChain compares the endpoint's chain with ours, once for each connection. What one
+// that was busy has returned is not requested again.
+func (c *Client) checkChain(ctx context.Context, e *endpoint) error {
+	e.mu.Lock()
+	same := e.sameChain
+	e.mu.Unlock()
+	if same {
+		return nil
+	}
 	id, err := c.chainOf(ctx, e)
 	if err != nil {
 		return err
@@ -191,11 +230,7 @@ func (c *Client) verify(ctx context.Context, e *endpoint) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.logged != "" {
-		loggerOf(&c.endpoints.log).Info("an RPC endpoint is used again", "endpoint", e.number)
-	}
-	e.verified, e.down, e.logged = true, false, ""
-	e.probeAt = time.Now().Add(c.probeInterval())
+	e.sameChain = true
 	return nil
 }
 
@@ -234,11 +269,42 @@ func (p *endpoints) compare(got identity, chainID uint64, began time.Time) error
 	return nil
 }
 
+// maxLag is how much older the newest block of an endpoint may be than one that another
+// endpoint had before.
+const maxLag = time.Minute
+
+// errBehind is the error of an endpoint that does not follow the chain any more: it shows
+// nothing of what has happened since.
+var errBehind = errors.New("its newest block is more than a minute older than that of another endpoint")
+
+// observeNewest stores the time of the newest block of an endpoint, or fails with errBehind.
+func (p *endpoints) observeNewest(e *endpoint, at time.Time) error {
+	for _, o := range p.all {
+		if o != e && o.newestUsed().Sub(at) > maxLag {
+			return errBehind
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.newest = at
+	return nil
+}
+
+// newestUsed returns the time of the newest block of an endpoint, and zero while it is not used.
+func (e *endpoint) newestUsed() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.down {
+		return time.Time{}
+	}
+	return e.newest
+}
+
 // fail stops using an endpoint until the next probe, and logs each reason once.
 func (c *Client) fail(e *endpoint, cause error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.chainID, e.verified, e.down = nil, false, true
+	e.chainID, e.sameChain, e.verified, e.down = nil, false, false, true
 	e.probeAt = time.Now().Add(c.probeInterval())
 	if e.logged != cause.Error() {
 		loggerOf(&c.endpoints.log).Warn("an RPC endpoint is not used", "endpoint", e.number, "cause", cause.Error())

@@ -91,9 +91,17 @@ func (b *safeBlock) first() bool {
 	return first
 }
 
+// minLogDepth is how deep a block of a public chain is, at least, before all logs in it are
+// read. Behind one URL there may be several nodes, and one that is behind returns no logs of
+// blocks that it does not have: a transfer in them would never be looked for again.
+const minLogDepth = 32
+
 // lastFinal returns the newest block that is final for every amount.
 func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
 	if depth := r.s.Network.Finality.Depth(network.AnyAmount); depth != network.Safe {
+		if !r.s.Network.Embedded {
+			depth = max(depth, minLogDepth)
+		}
 		head, err := r.c.block(ctx, "latest")
 		if err != nil {
 			return 0, fmt.Errorf("find the final block: %w", err)

@@ -155,10 +155,17 @@ func TestSpentElsewhereInALargeTransaction(t *testing.T) {
 }
 
 // A block with more transfers to us than an answer may hold is read payer by
-// payer; what one payer has too many of is put aside, and reading goes on.
+// payer; what one payer has too many of is put aside, and reading goes on. That the
+// endpoint has no old logs any more changes nothing.
 func TestCrowdedBlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		env.cfg.Client.MaxResponse = 20_000
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_getLogs" && bytes.Contains(params[0], []byte(`"toBlock":"0x0"`)) {
+				return &refusal{code: 4444, message: "pruned history unavailable"}
+			}
+			return nil
+		})
 		s := env.settler()
 		before, inside, after := env.pay("before"), env.pay("inside"), env.pay("after")
 		env.thirdParty(before)

@@ -104,8 +104,8 @@ func TestEverySecondCallIsRefused(t *testing.T) {
 	}
 }
 
-// An endpoint that answers no question for logs is out of order: nothing is put
-// aside for that.
+// An endpoint that answers no question for logs is out of order, and one that does not have
+// a block yet is behind: nothing is put aside for that.
 func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 	eachEnv(t, func(t *testing.T, env *testEnv) {
 		s := env.settler()
@@ -121,9 +121,43 @@ func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 				t.Errorf("%s: got %+v, %v, want an error", name, got, err)
 			}
 		}
+		env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+			if method == "eth_getLogs" && !bytes.Contains(params[0], []byte(`"toBlock":"0x0"`)) {
+				return &refusal{code: -32000, message: "block range extends beyond current head block"}
+			}
+			return nil
+		})
+		if got, err := s.Incoming(t.Context(), 1); err == nil || got.Next != 1 || len(got.Unread) != 0 {
+			t.Errorf("behind: got %+v, %v, want an error", got, err)
+		}
 		env.proxy.refusing(nil)
 		env.seen(s, env.pay("1"))
 	})
+}
+
+// A node of a provider that is some blocks behind returns no logs of those that it does not
+// have. What came in them is found all the same.
+func TestLogsOfANodeThatIsBehind(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	env.cfg.Network.Embedded, env.cfg.Network.Finality = false, network.Blocks(2)
+	s := env.settler()
+	env.mine(50)
+	a := env.pay("1")
+	env.thirdParty(a)
+	env.mine(2)
+	env.proxy.refusing(func(method string, _ []json.RawMessage) *refusal {
+		if method == "eth_getLogs" {
+			return &refusal{object: "[]"}
+		}
+		return nil
+	})
+	before := env.arrivals(s)
+	env.proxy.refusing(nil)
+	env.mine(50)
+	after, err := s.Incoming(t.Context(), before.Next)
+	if err != nil || len(after.Transfers) != 1 || after.Transfers[0].Nonce != a.Nonce {
+		t.Errorf("got %+v, %v, want the transfer", after, err)
+	}
 }
 
 // journal keeps what is logged.
@@ -282,6 +316,59 @@ func TestIdleEndpointIsWatched(t *testing.T) {
 	env.wait(up(true))
 	if !s.Client.EndpointsUp()[0] {
 		t.Error("the first is not used")
+	}
+}
+
+// An endpoint that serves no call any more, or has lost its peers, responds nevertheless. The
+// other one is used, until the first serves again.
+func TestFirstEndpointServesNothing(t *testing.T) {
+	for name, broken := range map[string]func(env *testEnv) func(method string, params []json.RawMessage) *refusal{
+		"refused": func(*testEnv) func(string, []json.RawMessage) *refusal {
+			return func(string, []json.RawMessage) *refusal {
+				return &refusal{code: -32000, message: "the project is disabled"}
+			}
+		},
+		"behind": func(env *testEnv) func(string, []json.RawMessage) *refusal {
+			var old json.RawMessage
+			env.rpc(&old, "eth_getBlockByNumber", "latest", false)
+			env.pass(2 * time.Minute)
+			env.mine(1)
+			return func(method string, params []json.RawMessage) *refusal {
+				if method == "eth_getBlockByNumber" && string(params[0]) == `"latest"` {
+					return &refusal{object: string(old)}
+				}
+				return nil
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := newEnv(t, sqldbtest.SQLite(t))
+			var said journal
+			env.cfg.Log = slog.New(slog.NewTextHandler(&said, nil))
+			second := httptest.NewServer(env.Handler())
+			t.Cleanup(second.Close)
+			env.cfg.Client = patient(env.url, second.URL)
+			env.cfg.Client.ProbeAfter(time.Millisecond)
+			s := env.settler()
+			first := func(up bool) func() bool {
+				return func() bool {
+					if _, err := s.Client.Newest(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					return s.Client.EndpointsUp()[0] == up
+				}
+			}
+			env.wait(first(true))
+			env.proxy.refusing(broken(env))
+			env.settled(env.settleLater(s, env.pay("1")))
+			env.wait(first(false))
+			if !strings.Contains(said.String(), `msg="an RPC endpoint is not used" endpoint=1`) {
+				t.Errorf("it said %q", said.String())
+			}
+			env.proxy.refusing(nil)
+			env.wait(first(true))
+			env.settled(env.settleLater(s, env.pay("2")))
+		})
 	}
 }
 

@@ -91,9 +91,9 @@ func (r *reader) query(ctx context.Context, from, to uint64, topics ...any) (log
 	return logs, err
 }
 
-// inSmallerRanges requests n blocks, and halves the range while it is refused. It
-// returns the number of blocks that were read.
-func (r *reader) inSmallerRanges(ctx context.Context, n uint64, ask func(n uint64) error) (uint64, error) {
+// inSmallerRanges requests n blocks, and halves the range while it is refused, down to the
+// block named last. It returns the number of blocks that were read.
+func (r *reader) inSmallerRanges(ctx context.Context, n, last uint64, ask func(n uint64) error) (uint64, error) {
 	n = min(n, r.s.span.blocks())
 	for {
 		err := ask(n)
@@ -104,7 +104,7 @@ func (r *reader) inSmallerRanges(ctx context.Context, n uint64, ask func(n uint6
 		case !smallerMaySucceed(ctx, err):
 			return 0, err
 		case n == 1:
-			return 0, r.tooLarge(ctx, err)
+			return 0, r.tooLarge(ctx, last, err)
 		}
 		r.s.span.refused(n)
 		n /= 2
@@ -113,11 +113,11 @@ func (r *reader) inSmallerRanges(ctx context.Context, n uint64, ask func(n uint6
 
 // tooLarge decides whether a request for one block was refused for its size: only
 // when the endpoint serves the same request for an address without logs. An
-// endpoint that fails that request, too, is out of order, and the block is read
-// later.
-func (r *reader) tooLarge(ctx context.Context, cause error) error {
+// endpoint that fails that request, too, is out of order or does not have the block
+// yet, and the block is read later.
+func (r *reader) tooLarge(ctx context.Context, n uint64, cause error) error {
 	nobody := common.Hash{31: 1}
-	if _, err := r.query(ctx, 0, 0, transferTopic, nobody, nobody); err != nil {
+	if _, err := r.query(ctx, n, n, transferTopic, nobody, nobody); err != nil {
 		r.s.span.reset()
 		return cause
 	}
@@ -127,7 +127,7 @@ func (r *reader) tooLarge(ctx context.Context, cause error) error {
 // rangeLogs reads logs beginning at a block, and returns how many blocks it has
 // read.
 func (r *reader) rangeLogs(ctx context.Context, from, to uint64, topics ...any) (logs []logEntry, blocks uint64, err error) {
-	blocks, err = r.inSmallerRanges(ctx, to-from+1, func(n uint64) (err error) {
+	blocks, err = r.inSmallerRanges(ctx, to-from+1, from, func(n uint64) (err error) {
 		logs, err = r.query(ctx, from, from+n-1, topics...)
 		return err
 	})

@@ -30,7 +30,7 @@ func (s *Settler) Settle(ctx context.Context, a settle.Authorization) (txHash st
 // parseForTreasury parses an authorization that pays to a treasury that we use or
 // have used.
 func (s *Settler) parseForTreasury(ctx context.Context, a settle.Authorization) (*authorization, error) {
-	auth, err := parseAuthorization(a)
+	auth, err := s.parseAuthorization(a)
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 		return fmt.Errorf("decode the response: %w", err)
 	}
 	if result.Error == nil {
-		return c.decode(result.Result, out)
+		return c.decode(e, result.Result, out)
 	}
 	if result.Error.rateLimited(method) {
 		return &busyError{cause: result.Error}
@@ -90,13 +90,22 @@ func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, 
 	return result.Error
 }
 
-// decode decodes a result, and refuses a block that is not plausible.
-func (c *Client) decode(raw jsontext.Value, out any) error {
+// decode decodes a result, and refuses a block that is not plausible, or too old to be the
+// newest one.
+func (c *Client) decode(e *endpoint, raw jsontext.Value, out any) error {
 	if err := decodeResult(raw, out); err != nil {
 		return err
 	}
-	if b, ok := out.(**block); ok && *b != nil {
-		return c.endpoints.checkPlausible(**b)
+	switch b := out.(type) {
+	case **block:
+		if *b != nil {
+			return c.endpoints.checkPlausible(**b)
+		}
+	case *newestBlock:
+		if err := c.endpoints.checkPlausible(block(*b)); err != nil {
+			return err
+		}
+		return c.endpoints.observeNewest(e, time.Unix(int64(b.Time), 0))
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func (r *reader) findUse(ctx context.Context, owner common.Address, nonce common
 	topics := []any{[]common.Hash{usedTopic, canceledTopic}, topicOf(owner), nonce}
 	for i := range maxQueries {
 		var found []logEntry
-		n, err := r.inSmallerRanges(ctx, top-low+1, func(n uint64) (err error) {
+		n, err := r.inSmallerRanges(ctx, top-low+1, top, func(n uint64) (err error) {
 			found, err = r.query(ctx, top-n+1, top, topics...)
 			return err
 		})

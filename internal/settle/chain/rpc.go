@@ -50,6 +50,9 @@ type receipt struct {
 
 // block returns the block at a tag or number.
 func (c *Client) block(ctx context.Context, at string) (*block, error) {
+	if at == "latest" {
+		return c.newest(ctx)
+	}
 	var b *block
 	if err := c.call(ctx, &b, "eth_getBlockByNumber", at, false); err != nil {
 		return nil, err
@@ -57,10 +60,19 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 	if b == nil {
 		return nil, fmt.Errorf("read block %s: %w", at, errBlockNotFound)
 	}
-	if at == "latest" {
-		c.endpoints.head.Store(&Head{Number: uint64(b.Number), Time: time.Unix(int64(b.Time), 0)})
-	}
 	return b, nil
+}
+
+// A newestBlock is the newest block of an endpoint, which is compared with those of others.
+type newestBlock block
+
+func (c *Client) newest(ctx context.Context) (*block, error) {
+	var b newestBlock
+	if err := c.call(ctx, &b, "eth_getBlockByNumber", "latest", false); err != nil {
+		return nil, err
+	}
+	c.endpoints.head.Store(&Head{Number: uint64(b.Number), Time: time.Unix(int64(b.Time), 0)})
+	return (*block)(&b), nil
 }
 
 func number(n uint64) string { return fmt.Sprintf("0x%x", n) }
