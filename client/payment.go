@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
 )
@@ -165,11 +166,11 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 	for wait := time.Duration(0); ; {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
-			err = a.err()
+			err = a.paidErr()
 		}
 		switch e, said := errors.AsType[*Error](err); {
-		case said && (e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
-			return a, err // the service did not process the payment: it stays in the journal
+		case said && !lost(e) && (e.Code == "" || e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
+			return a, err // the service did not process this attempt, but maybe an earlier one: the payment stays in the journal
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))
 		default:
@@ -182,6 +183,15 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}
 		}
 	}
+}
+
+// paidErr is err for a call with a payment. A proxy may respond with 200 and a page of its
+// own, which does not say what became of the payment.
+func (a answer) paidErr() error {
+	if a.status < 300 && !jsontext.Value(a.body).IsValid() {
+		return brokenAnswer{errors.New("the body is not JSON")}
+	}
+	return a.err()
 }
 
 // nextPause returns how long to wait before a payment is sent again, after the last pause
