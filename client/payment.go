@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
 )
@@ -166,7 +166,7 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 	for wait := time.Duration(0); ; {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
-			err = a.paidErr()
+			err = cmp.Or(a.err(), a.foreign())
 		}
 		switch e, said := errors.AsType[*Error](err); {
 		case said && !lost(e) && (e.Code == "" || e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
@@ -183,15 +183,6 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			return answer{}, &Unknown{Payment: payment, Err: errors.Join(ctx.Err(), err)}
 		}
 	}
-}
-
-// paidErr is err for a call with a payment. A proxy may respond with 200 and a page of its
-// own, which does not say what became of the payment.
-func (a answer) paidErr() error {
-	if a.status < 300 && !jsontext.Value(a.body).IsValid() {
-		return brokenAnswer{errors.New("the body is not JSON")}
-	}
-	return a.err()
 }
 
 // nextPause returns how long to wait before a payment is sent again, after the last pause
@@ -211,7 +202,7 @@ func nextPause(last time.Duration, said *Error, receipt bool) time.Duration {
 
 // lost reports whether a response leaves the outcome of a payment unknown.
 func lost(e *Error) bool {
-	return e.Status == http.StatusServiceUnavailable || e.Status >= 500 && e.Code == "" || e.Status == http.StatusRequestTimeout
+	return e.Status == http.StatusServiceUnavailable || e.Code == "" && (e.Status >= 500 || e.Status < 300) || e.Status == http.StatusRequestTimeout
 }
 
 // forget deletes a payment with a known outcome from the journal, even if the
