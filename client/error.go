@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"deed.example/deed/api"
 )
@@ -34,7 +35,7 @@ const (
 
 // An Error is an error response of the service.
 type Error struct {
-	Status     int    // HTTP status; 200 for a failed job
+	Status     int    // HTTP status; 200 for a failed job, and for a page of a proxy
 	Code       string // one of the codes above; "" if a proxy responded
 	Title      string
 	Message    string
@@ -123,4 +124,13 @@ func (a answer) err() error {
 		}
 	}
 	return e
+}
+
+// foreign returns the error of a success that is not from the service, such as a page of a
+// proxy, or nil.
+func (a answer) foreign() error {
+	if a.status < 300 && !jsontext.Value(a.body).IsValid() {
+		return &Error{Status: a.status, Message: "the body is not JSON"}
+	}
+	return nil
 }

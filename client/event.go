@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"iter"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -39,7 +40,7 @@ func (c *Client) Events(ctx context.Context, after string) iter.Seq2[api.Event, 
 					return
 				}
 			}
-			more, after = page.HasMore, page.Cursor
+			more, after = page.HasMore && page.Cursor != after, page.Cursor
 		}
 	}
 }
@@ -68,7 +69,7 @@ func (c *Client) WatchEvents(ctx context.Context, after string) iter.Seq2[api.Ev
 				return request{method: "GET", path: "/account/events", query: eventQuery(after, pageSize), bearer: true}
 			},
 			event: func(data []byte) error {
-				e, err := read[api.Event](answer{body: data})
+				e, err := read[api.Event](answer{status: http.StatusOK, body: data})
 				if err == nil {
 					take(e)
 				}

@@ -48,7 +48,9 @@ func (c *Client) WatchJob(ctx context.Context, id string) iter.Seq2[api.Job, err
 			event:   w.read,
 			answer:  func(a answer) error { return w.read(a.body) },
 			over:    func() bool { return w.over },
-			pause:   func(bool) time.Duration { return time.Duration(w.last.PollInterval) * time.Millisecond },
+			pause: func(bool) time.Duration {
+				return min(time.Duration(w.last.PollInterval)*time.Millisecond, maxRetryAfter)
+			},
 		})
 		if err != nil {
 			yield(w.last, err)

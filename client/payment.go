@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -165,11 +166,11 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 	for wait := time.Duration(0); ; {
 		a, err := c.send(ctx, r, payment)
 		if err == nil {
-			err = a.err()
+			err = cmp.Or(a.err(), a.foreign())
 		}
 		switch e, said := errors.AsType[*Error](err); {
-		case said && (e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
-			return a, err // the service did not process the payment: it stays in the journal
+		case said && !lost(e) && (e.Code == "" || e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
+			return a, err // the service did not process this attempt, but maybe an earlier one: the payment stays in the journal
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))
 		default:
@@ -201,7 +202,7 @@ func nextPause(last time.Duration, said *Error, receipt bool) time.Duration {
 
 // lost reports whether a response leaves the outcome of a payment unknown.
 func lost(e *Error) bool {
-	return e.Status == http.StatusServiceUnavailable || e.Status >= 500 && e.Code == "" || e.Status == http.StatusRequestTimeout
+	return e.Status == http.StatusServiceUnavailable || e.Code == "" && (e.Status >= 500 || e.Status < 300) || e.Status == http.StatusRequestTimeout
 }
 
 // forget deletes a payment with a known outcome from the journal, even if the

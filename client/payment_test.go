@@ -150,6 +150,7 @@ func TestLostAnswers(t *testing.T) {
 		},
 		"answered 503 while it settles": func(w *wire) { w.set(nil, answering(times(1, cut), 503, pendingBody)) },
 		"a proxy's own 502":             func(w *wire) { w.set(nil, answering(times(1, cut), 502, "<html>bad gateway</html>")) },
+		"a proxy's own 200":             func(w *wire) { w.set(nil, answering(times(1, cut), 200, "<html>accept our terms</html>")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newBuyer(t)
@@ -179,6 +180,27 @@ func answering(when func(*http.Request) error, status int, body string) func(*ht
 		res.StatusCode, res.Header, res.Body = status, http.Header{}, io.NopCloser(strings.NewReader(body))
 		return nil
 	}
+}
+
+// An error that is not of the service does not say what became of the payment: the same
+// call repeats it, and does not pay again.
+func TestRefusedByAProxy(t *testing.T) {
+	s := newBuyer(t)
+	in := api.RegisterRequest{Domain: fresh(t)}
+	s.wire.set(nil, answering(func(req *http.Request) error {
+		if !paying(req) {
+			return nil
+		}
+		return errCut
+	}, 403, "<html>forbidden</html>"))
+	_, err := s.Register(t.Context(), in)
+	refused(t, err, 403, "")
+	s.wire.set(nil, nil)
+	order, err := s.Register(t.Context(), in)
+	if err != nil || order.Done == nil {
+		t.Fatalf("got %+v, %v", order, err)
+	}
+	s.spent(t, comPrice, 1)
 }
 
 // A caller that stops while the outcome is unknown can resume: the same call

@@ -66,6 +66,9 @@ func call[Out any](ctx context.Context, c *Client, r request, in any) (out Out, 
 }
 
 func read[Out any](a answer) (out Out, err error) {
+	if err := a.foreign(); err != nil {
+		return out, err
+	}
 	if err := json.Unmarshal(a.body, &out); err != nil {
 		return out, fmt.Errorf("read the answer: %w", err)
 	}
@@ -84,7 +87,7 @@ func (c *Client) try(ctx context.Context, r request, token, payment string) (ans
 	defer res.Body.Close() // it is read below
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+		return answer{}, &url.Error{Op: r.method, URL: c.base.String() + r.path, Err: err} // as if it had not responded
 	}
 	if len(body) > maxAnswer {
 		return answer{}, fmt.Errorf("%s %s: the answer is larger than %d bytes", r.method, r.path, maxAnswer)

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"deed.example/deed/api"
 )
@@ -92,14 +95,29 @@ func message(n api.Nonce, address string, now time.Time) string {
 // service could use the signature to sign in there (phishing). A service on this
 // machine may use its public domain.
 func (c *Client) checkSite(domain string) error {
-	want := c.base.Host
-	if c.site != "" {
-		want = c.site
+	want := c.site
+	if want == "" {
+		want = origin(c.base)
 	}
 	if strings.EqualFold(domain, want) || c.site == "" && loopback(c.base.Hostname()) {
 		return nil
 	}
 	return fmt.Errorf("the service at %s wants a sign-in for %s: call it by that name, or name the site", want, domain)
+}
+
+// origin returns the host of a URL as browsers write it: in A-labels, without the default
+// port.
+func origin(u *url.URL) string {
+	host := u.Host
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	if ascii, err := idna.ToASCII(strings.ToLower(host)); err == nil {
+		return ascii
+	}
+	return host
 }
 
 func loopback(host string) bool {

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -147,6 +148,37 @@ func TestSignInForAnotherSite(t *testing.T) {
 	if signer.signed != 0 {
 		t.Error("it signed")
 	}
+}
+
+// The site is the host as browsers write it, however the address of the service is written.
+func TestSitesOfAddresses(t *testing.T) {
+	for base, ok := range map[string]bool{
+		"https://deed.example": true, "https://Deed.Example:443": true, "http://deed.example:80": true,
+		"http://deed.example:443": false, "https://deed.example:8443": false, "https://deed.example.org": false,
+	} {
+		c, err := client.New(base, client.WithWallet(newKey(t)), client.WithHTTPClient(&http.Client{Transport: answersOf(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/auth/nonce" {
+				io.WriteString(w, `{"nonce":"abcdefghijklmnopq","domain":"deed.example","uri":"https://deed.example","chainId":84532,"version":"1","expiresIn":300}`)
+				return
+			}
+			io.WriteString(w, `{"accessToken":"a","refreshToken":"r"}`)
+		})}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.SignIn(t.Context()); (err == nil) != ok {
+			t.Errorf("%s: got %v", base, err)
+		}
+	}
+}
+
+// answersOf is a transport that answers itself.
+type answersOf http.HandlerFunc
+
+func (f answersOf) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	f(w, r)
+	return w.Result(), nil
 }
 
 // A token is never sent to the target of a redirect.

@@ -2,13 +2,14 @@ package client
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -160,20 +161,22 @@ func readAnswer(res *http.Response, w watch) error {
 func readStream(body io.Reader, w watch, alive func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(nil, maxAnswer)
-	data := ""
+	var data []byte
 	for lines.Scan() {
 		alive()
-		if text, ok := strings.CutPrefix(lines.Text(), "data:"); ok {
-			data += strings.TrimPrefix(text, " ") + "\n"
+		if text, ok := bytes.CutPrefix(lines.Bytes(), []byte("data:")); ok {
+			if data = append(append(data, bytes.TrimPrefix(text, []byte(" "))...), '\n'); len(data) > maxAnswer {
+				return fmt.Errorf("an event is larger than %d bytes", maxAnswer)
+			}
 			continue
 		}
-		if lines.Text() != "" || data == "" {
+		if len(lines.Bytes()) > 0 || len(data) == 0 {
 			continue // an empty line ends an event; other lines are ignored
 		}
-		if err := w.event([]byte(data)); err != nil {
+		if err := w.event(data); err != nil {
 			return err
 		}
-		data = ""
+		data = data[:0]
 		if w.over() {
 			return nil
 		}

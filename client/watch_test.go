@@ -3,7 +3,10 @@ package client_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -96,6 +99,52 @@ func TestWatchEventsEnds(t *testing.T) {
 	_, err = first(scriptedWith(t, []client.Option{signedIn()}, refusedWith(401, client.CodeTokenInvalid)))
 	if !errors.Is(err, client.ErrNotSignedIn) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A server that is no Deed service, or is broken, ends a call or a list, and is no reason to
+// wait for ever or to use up the memory.
+func TestOddServers(t *testing.T) {
+	page := func(w http.ResponseWriter) { io.WriteString(w, "<html>accept our terms</html>") }
+	_, err := scripted(t, page).Price(t.Context(), "com")
+	refused(t, err, 200, "")
+
+	cut := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "1000")
+		io.WriteString(w, `{"tld":`)
+	}
+	if _, err = scripted(t, cut).Price(t.Context(), "com"); !errors.As(err, new(*url.Error)) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("got %v", err)
+	}
+
+	same := func(w http.ResponseWriter) {
+		io.WriteString(w, `{"events":[{"cursor":"7"}],"cursor":"7","hasMore":true}`)
+	}
+	n := 0
+	for _, err := range scriptedWith(t, []client.Option{signedIn()}, same, same).Events(t.Context(), "6") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 2 {
+		t.Errorf("got %d events of a list that does not end", n)
+	}
+
+	endless := func(w http.ResponseWriter) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 20 {
+			fmt.Fprintf(w, "data: %s\n", strings.Repeat(" ", 1<<20)) // it fails when the client has left
+		}
+	}
+	var told error
+	for _, err := range scriptedWith(t, []client.Option{client.WithRetryNotice(func(err error) { told = err })}, endless, plain("completed")).WatchJob(t.Context(), "j") {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if told == nil || !strings.Contains(told.Error(), "larger than") {
+		t.Errorf("got %v about an event that does not end", told)
 	}
 }
 

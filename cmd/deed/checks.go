@@ -97,12 +97,12 @@ func addressOrOff(s string) error {
 	return address(s)
 }
 
-func publicURL(s string) error {
-	u, err := url.Parse(s)
-	if s != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || strings.ContainsAny(s, "?#")) {
-		return fmt.Errorf("%q is not a base address: write https://host", s)
+func publicURLOrNone(s string) error {
+	if s == "" {
+		return nil
 	}
-	return nil
+	_, err := app.ParsePublicURL(s)
+	return err
 }
 
 func webPageOrNone(s string) error {

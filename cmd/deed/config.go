@@ -35,7 +35,7 @@ func defaultConfig() *config {
 func (c *config) settings() []*setting {
 	return []*setting{
 		{key: "listen", help: "address of the HTTP interface; port 0 takes a free one", value: text(&c.Listen, address)},
-		{key: "public_url", help: "where callers reach us; default: http:// and the address", value: text(&c.PublicURL, publicURL)},
+		{key: "public_url", help: "where callers reach us; default: http:// and the address", value: text(&c.PublicURL, publicURLOrNone)},
 		{key: "data", help: "folder for everything this node keeps", value: text(&c.Data, notEmpty)},
 		{key: "database.url", help: "postgres://… instead of a SQLite file in the data folder", value: secret(&c.DatabaseURL, "postgres", "postgresql")},
 		{key: "database.direct_url", help: "address of PostgreSQL itself, when database.url is that of a connection pooler such as PgBouncer", value: secret(&c.DatabaseDirectURL, "postgres", "postgresql")},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
@@ -71,11 +72,14 @@ func otherVersion(r *http.Request, body []byte) (message string, id jsontext.Val
 	switch asked := versionOf(r); {
 	case strings.Contains(in.Method, "/"):
 		message = legacyMessage(in.Method)
-	case asked != "" && asked != protocolVersion:
+	case asked != "" && withoutPatch.ReplaceAllString(asked, "$1") != protocolVersion:
 		message = fmt.Sprintf("this endpoint implements A2A 1.0, and not the version %.20q: send the header A2A-Version: 1.0", asked)
 	}
 	return message, in.ID
 }
+
+// withoutPatch matches a version with a patch number, which does not count (A2A 1.0, 3.6).
+var withoutPatch = regexp.MustCompile(`^(\d+\.\d+)\.\d+$`)
 
 // writeError writes an error response of JSON-RPC with details (A2A 1.0, 9.5).
 func writeError(w http.ResponseWriter, code int64, id jsontext.Value, message string, details ...*errordetails.Typed) {

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -92,26 +91,6 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		a.money.watch(a.metrics, a.log)
 	}
 	return api, nil
-}
-
-// publicBase returns the public URL of the service.
-func publicBase(c *Config, addr net.Addr) (*url.URL, error) {
-	if c.PublicURL != "" {
-		u, err := url.Parse(c.PublicURL)
-		if err != nil {
-			return nil, fmt.Errorf("public_url: %w", err)
-		}
-		u.Path = ""
-		return u, nil
-	}
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return nil, fmt.Errorf("read our own address: %w", err)
-	}
-	if ip := net.ParseIP(host); ip.IsUnspecified() {
-		host = "localhost" // 0.0.0.0 is not an address to connect to
-	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
 }
 
 // maxWaiting is how many agents may wait for a job at the same time.

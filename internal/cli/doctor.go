@@ -77,13 +77,20 @@ func (s *session) examine(rpc string) []finding {
 	if err != nil {
 		return []finding{{"service", stateFailed, newReport(err).Message, "is it running? Set --server or DEED_SERVER, or start one with `deed serve`"}, s.examineWallet()}
 	}
-	var h api.Health
-	if json.Unmarshal(a.Body, &h) != nil {
+	h, ok := readHealth(a.Body)
+	if !ok {
 		return []finding{{"service", stateFailed, fmt.Sprintf("%s answered %d, but not like a Deed service", s.server, a.Status), "check the address in --server or DEED_SERVER"}, s.examineWallet()}
 	}
 	found := []finding{serviceFinding(s.server, h, time.Since(sent)), clockFinding(a.Header, time.Now())}
 	found = append(found, partFindings(h)...)
 	return append(found, s.examineWallet(), s.examineBalance(c, rpc), s.examineSignIn(), s.examineLimits(c), s.examineDNS(c))
+}
+
+// readHealth returns the health of a service, whether it is well or not. Other answers, such as
+// that of another program, are not ok.
+func readHealth(body []byte) (h api.Health, ok bool) {
+	ok = json.Unmarshal(body, &h) == nil && h.Status != ""
+	return h, ok
 }
 
 func serviceFinding(server string, h api.Health, took time.Duration) finding {

@@ -48,3 +48,15 @@ func TestDoctorNamesFailingParts(t *testing.T) {
 		t.Errorf("got %v, want %s", got, want)
 	}
 }
+
+// What is no state of health is not from a Deed service, although it is JSON.
+func TestDoctorReadsHealth(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"status":"ok","version":"1"}`: true, `{"status":"down","code":"SERVICE_UNAVAILABLE"}`: true,
+		`{}`: false, `null`: false, `[]`: false, `<html>`: false, `{"code":"RATE_LIMITED"}`: false,
+	} {
+		if _, ok := readHealth([]byte(body)); ok != want {
+			t.Errorf("%s: got %v", body, ok)
+		}
+	}
+}

@@ -145,6 +145,8 @@ func TestVersionsOverA2A(t *testing.T) {
 	for _, tt := range []struct{ query, header, want string }{
 		{"", "", `"code":-32001`},
 		{"", "1.0", `"code":-32001`},
+		{"", "1.0.1", `"code":-32001`}, // patch numbers do not count (A2A 1.0, 3.6)
+		{"", "1.1.0", `"code":-32009`},
 		{"", "0.3", `"code":-32009`},
 		{"", "2.0", `"code":-32009`},
 		{"?A2A-Version=0.3", "", `"code":-32009`},

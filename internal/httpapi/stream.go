@@ -76,6 +76,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, f func(ctx conte
 	if send("") == nil { // the headers, so that the client does not wait for the first event
 		f(ctx, send)
 	}
+	_ = control.SetWriteDeadline(time.Now().Add(streamHeartbeat)) // net/http has yet to write the end
 	return nil
 }
 

@@ -39,6 +39,30 @@ func TestHeadersOfAStream(t *testing.T) {
 	}
 }
 
+// A stream that had nothing to send for longer than a client may take to read ends like any
+// other, and not as if the connection had been lost.
+func TestEndOfAQuietStream(t *testing.T) {
+	s := quietServer(io.Discard)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := s.stream(w, r, func(context.Context, func(string) error) {
+			if err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(-time.Second)); err != nil {
+				t.Error(err)
+			}
+		}); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer web.Close()
+	response, err := web.Client().Get(web.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close() // it is read below
+	if _, err := io.ReadAll(response.Body); err != nil {
+		t.Errorf("got %v, want the end", err)
+	}
+}
+
 // Events are for clients that prefer them; others get JSON.
 func TestWhoGetsEvents(t *testing.T) {
 	for accept, want := range map[string]bool{

@@ -2,18 +2,21 @@
 import assert from 'node:assert/strict'
 import { atOrder, atReview, base, button, connect, fund, heading, pay, problem, test, unroute } from './lib.mjs'
 
-test('a payment whose answer was lost is limited: the same one is sent again', async () => {
+test('a payment whose answer was lost is refused by a proxy, then limited: the same one is sent again', async () => {
   const { page, wallet, context, name, account } = await atReview()
   let sent = 0
   await page.route('**/domains/register', async (route) => {
     if (!route.request().headers()['payment-signature']) return route.continue()
     sent++
-    if (sent > 2) return route.continue()
-    if (sent === 2) return route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 1 second', retryAfter: 1 } })
+    if (sent > 3) return route.continue()
+    if (sent === 2) return route.fulfill({ status: 403, contentType: 'text/html', body: '<h1>Forbidden</h1>' })
+    if (sent === 3) return route.fulfill({ status: 429, json: { error: 'Too many requests', code: 'RATE_LIMITED', message: 'wait 1 second', retryAfter: 1 } })
     await route.fetch() // the service has it, but its answer is lost
     await route.abort()
   })
   await pay(page)
+  await problem(page, 'other').waitFor()
+  await button(page, /^Buy for/).click()
   await problem(page, 'limited').waitFor()
   await page.getByRole('button', { name: 'Try again', exact: true }).click()
   await heading(page, `${name} is yours.`).waitFor()

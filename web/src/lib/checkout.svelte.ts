@@ -152,7 +152,8 @@ export class Checkout {
         return this.finish(answer)
       } catch (e) {
         if (!isLost(e)) {
-          const kept = e instanceof ApiError && (e.status === 401 || e.status === 429)
+          // The service did not process this attempt, or did not get it. It may have an earlier one.
+          const kept = e instanceof ApiError && (!e.code || e.status === 401 || e.status === 429)
           if (!kept) journal.remove(entry.key)
           this.retrying = ''
           throw e
