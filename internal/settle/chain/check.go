@@ -33,9 +33,6 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
-	if err := s.checkFollows(ctx); err != nil {
-		return settle.Funds{}, checkError(auth, err)
-	}
 	// Our clock does not decide what is refused, but whether the chain's time is read.
 	if len(open) == 0 && auth.deploy == nil && checkTime(a, s.Now().Unix()) == nil {
 		if ok, err := s.succeeds(ctx, auth); ok || err != nil {
@@ -43,24 +40,6 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 		}
 	}
 	return s.check(ctx, auth, open, checkTime)
-}
-
-// maxHeadAge is how old the newest block of a public chain may be when a payment is accepted.
-// It allows for clocks that differ.
-const maxHeadAge = 15 * time.Minute
-
-// checkFollows fails when a public chain stands still, or all endpoints do: a payment could be
-// sent, and nobody could say what became of it. A block that was read a while ago is read again.
-func (s *Settler) checkFollows(ctx context.Context) error {
-	fresh := func(at time.Time) bool { return s.Network.Embedded || s.Now().Sub(at) <= maxHeadAge }
-	if known, ok := s.Client.Head(); ok && fresh(known.Time) {
-		return nil
-	}
-	head, err := s.Client.Newest(ctx)
-	if err == nil && !fresh(head.Time) {
-		err = fmt.Errorf("the newest block, %d, is of %s: the chain stands still, or its endpoint", head.Number, head.Time.UTC().Format(time.RFC3339))
-	}
-	return err
 }
 
 // succeeds reports whether the transfer would succeed now, but not why not.

@@ -1,7 +1,6 @@
 package chain_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -93,28 +92,6 @@ func TestAuthorizationsAreChecked(t *testing.T) {
 		}
 	})
 }
-
-// While a public chain stands still no payment is accepted: it would wait for as long. Nothing
-// is said against the payment.
-func TestChainStandsStill(t *testing.T) {
-	env := newEnv(t, sqldbtest.SQLite(t))
-	env.cfg.Network.Embedded = false
-	s := env.settler()
-	a := env.pay("1")
-	for name, check := range map[string]func(context.Context, settle.Authorization, []string) (settle.Funds, error){"payment": s.Check, "mandate": s.CheckDue} {
-		if _, err := check(t.Context(), a, nil); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		env.pass(maxStill + time.Minute)
-		if _, err := check(t.Context(), a, nil); deed.CodeOf(err) != deed.CodeUnavailable || settle.Refused(err) || !strings.Contains(err.Error(), "stands still") {
-			t.Errorf("%s, when the chain stands still: got %v, want that nothing is known", name, err)
-		}
-		env.mine(1)
-	}
-}
-
-// maxStill is how old the newest block may be.
-const maxStill = 15 * time.Minute
 
 // twin returns the other signature that says the same, with the high s.
 func twin(sig []byte) []byte {
