@@ -277,8 +277,12 @@ const maxLag = time.Minute
 // nothing of what has happened since.
 var errBehind = errors.New("its newest block is more than a minute older than that of another endpoint")
 
-// observeNewest stores the time of the newest block of an endpoint, or fails with errBehind.
+// observeNewest stores the time of the newest block of an endpoint, or fails with errBehind. A
+// time in the future, which would make all others late, counts as now.
 func (p *endpoints) observeNewest(e *endpoint, at time.Time) error {
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
 	for _, o := range p.all {
 		if o != e && o.newestUsed().Sub(at) > maxLag {
 			return errBehind

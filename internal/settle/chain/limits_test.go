@@ -158,6 +158,14 @@ func TestLogsOfANodeThatIsBehind(t *testing.T) {
 	if err != nil || len(after.Transfers) != 1 || after.Transfers[0].Nonce != a.Nonce {
 		t.Errorf("got %+v, %v, want the transfer", after, err)
 	}
+	b := env.pay("2") // on a chain that makes few blocks
+	env.thirdParty(b)
+	env.mine(2)
+	env.pass(2 * time.Minute)
+	after, err = s.Incoming(t.Context(), after.Next)
+	if err != nil || len(after.Transfers) != 1 || after.Transfers[0].Nonce != b.Nonce {
+		t.Errorf("after two minutes: got %+v, %v, want the transfer", after, err)
+	}
 }
 
 // journal keeps what is logged.
@@ -319,6 +327,22 @@ func TestIdleEndpointIsWatched(t *testing.T) {
 	}
 }
 
+// latest responds with this block, of so long after now, when it is asked for the newest one.
+func latest(t *testing.T, block map[string]any, after time.Duration) func(string, []json.RawMessage) *refusal {
+	t.Helper()
+	block["timestamp"] = fmt.Sprintf("0x%x", time.Now().Add(after).Unix())
+	object, err := json.Marshal(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(method string, params []json.RawMessage) *refusal {
+		if method == "eth_getBlockByNumber" && string(params[0]) == `"latest"` {
+			return &refusal{object: string(object)}
+		}
+		return nil
+	}
+}
+
 // An endpoint that serves no call any more, or has lost its peers, responds nevertheless. The
 // other one is used, until the first serves again.
 func TestFirstEndpointServesNothing(t *testing.T) {
@@ -329,16 +353,9 @@ func TestFirstEndpointServesNothing(t *testing.T) {
 			}
 		},
 		"behind": func(env *testEnv) func(string, []json.RawMessage) *refusal {
-			var old json.RawMessage
+			var old map[string]any
 			env.rpc(&old, "eth_getBlockByNumber", "latest", false)
-			env.pass(2 * time.Minute)
-			env.mine(1)
-			return func(method string, params []json.RawMessage) *refusal {
-				if method == "eth_getBlockByNumber" && string(params[0]) == `"latest"` {
-					return &refusal{object: string(old)}
-				}
-				return nil
-			}
+			return latest(env.t, old, -2*time.Minute)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -369,6 +386,36 @@ func TestFirstEndpointServesNothing(t *testing.T) {
 			env.wait(first(true))
 			env.settled(env.settleLater(s, env.pay("2")))
 		})
+	}
+}
+
+// An endpoint whose newest block is of the future does not make the others late.
+func TestEndpointOfTheFuture(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	second := httptest.NewServer(env.Handler())
+	t.Cleanup(second.Close)
+	env.cfg.Client = patient(second.URL, env.url)
+	env.cfg.Client.ProbeAfter(time.Millisecond)
+	s := env.settler()
+	var block map[string]any
+	env.rpc(&block, "eth_getBlockByNumber", "latest", false)
+	var asked atomic.Int64
+	future := latest(t, block, 24*time.Hour)
+	env.proxy.refusing(func(method string, params []json.RawMessage) *refusal {
+		r := future(method, params)
+		if r != nil {
+			asked.Add(1)
+		}
+		return r
+	})
+	env.wait(func() bool { // until the second has said so
+		if _, err := s.Client.Newest(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return asked.Load() > 1
+	})
+	if _, err := s.Client.Newest(t.Context()); err != nil || !s.Client.EndpointsUp()[0] {
+		t.Errorf("the first endpoint is not used any more: %v", err)
 	}
 }
 
