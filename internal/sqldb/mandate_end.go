@@ -117,7 +117,7 @@ func endMandateOf(ctx context.Context, tx *Tx, p order.Payment, end mandateEnd) 
 		return nil
 	}
 	m, _, err := scanMandate(tx.QueryRowContext(ctx, `
-		UPDATE mandates SET state = $1, reason = $2, updated_at = $3 WHERE payment_id = $4 AND state = 'paying'
+		UPDATE mandates SET state = $1, reason = $2, updated_at = $3 WHERE payment_id = $4 AND payment_id <> '' AND state = 'paying'
 		RETURNING `+mandateColumns,
 		end.state, end.reason, end.at.Unix(), p.ID))
 	if errors.Is(err, sql.ErrNoRows) {
