@@ -59,6 +59,24 @@ func TestMessageAboutAHostOfManyNames(t *testing.T) {
 	}
 }
 
+// A message about a host is stored although the names that use it cannot be read: the messages
+// behind it are read.
+func TestMessageAboutAHostIsStored(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		if err := db.Exec(t.Context(), `ALTER TABLE registrations RENAME COLUMN next_at TO other`); err != nil {
+			t.Fatal(err)
+		}
+		store := sqldb.Messages{DB: db, Now: time.Now}
+		m := registrar.Message{ID: "1", Kind: registrar.MessageOther, Host: "ns1.elsewhere.net"}
+		if err := store.StoreMessage(t.Context(), "outside", m); err == nil {
+			t.Error("the names were read")
+		}
+		if err := store.StoreMessage(t.Context(), "outside", m); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
 // A message about a host makes the names due that use it, and no others, whatever the
 // host is called.
 func TestMessageAboutAHost(t *testing.T) {
