@@ -48,8 +48,9 @@ func TestFleetTakesWhatIsAccepted(t *testing.T) {
 	t.Logf("%d types", len(zones))
 }
 
-// All kinds of secondaries redirect the names below a DNAME.
-func TestFleetFollowsDNAMEs(t *testing.T) {
+// All kinds of secondaries redirect the names below a DNAME, and answer for names of any
+// bytes.
+func TestFleetAnswersForAnyName(t *testing.T) {
 	h := open(t, netip.MustParsePrefix("127.0.0.0/8"))
 	z := h.add(t, "example.com", "m1", "old.example.com. 60 IN DNAME new.example.com.", "www.new.example.com. 60 IN A 192.0.2.1")
 	for _, s := range []*secondary{knot.start(t, h), bind.start(t, h), nsd.start(t, h, "example.com"), powerDNS.start(t, h)} {
@@ -57,6 +58,10 @@ func TestFleetFollowsDNAMEs(t *testing.T) {
 		r, err := dns.Exchange(question("www.old.example.com.", dns.TypeA), s.addr)
 		if err != nil || len(r.Answer) != 3 {
 			t.Errorf("%s: got %v, %v, want a DNAME, a CNAME and an A", s.name, r, err)
+		}
+		r, err = dns.Exchange(question(`\255\.\000.example.com.`, dns.TypeA), s.addr)
+		if err != nil || r.Rcode != dns.RcodeNameError {
+			t.Errorf("%s: got %v, %v, want no such name", s.name, r, err)
 		}
 	}
 }
