@@ -102,6 +102,9 @@ func (p *zoneFileParser) entry(e zoneFileEntry) error {
 	if !e.indented && strings.HasPrefix(words[0], "$") {
 		return p.directive(words)
 	}
+	if len(words) > 3 && deed.Digits(words[1]) && words[2] == "ANY" && words[3] == "TSIG" {
+		return nil // dig prints the signatures of a transfer, too
+	}
 	first := 0
 	if !e.indented {
 		p.owner = p.whole(words[0])

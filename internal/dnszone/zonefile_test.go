@@ -76,6 +76,7 @@ func TestParseZoneFile(t *testing.T) {
 		"lines of DOS":    strings.ReplaceAll(sampleFile, "\n", "\r\n"),
 		"no last newline": strings.TrimSuffix(sampleFile, "\n"),
 		"twice":           sampleFile + "$ORIGIN example.com.\n" + sampleFile,
+		"with a TSIG":     sampleFile + "a-key.\t0\tANY\tTSIG\thmac-sha256. 1795098321 300 4 AAAAAA== 1 NOERROR 0\n",
 	} {
 		got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file)})
 		if diff := cmp.Diff(sampleRecords, lines(got)); err != nil || diff != "" {
@@ -128,6 +129,7 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a A 256.1.1.1":                          1,
 		"a A 192.0.2.1\nb A 192.0.2.1 192.0.2.2": 2,
 		"a CH A 192.0.2.1":                       1,
+		"a ANY A 192.0.2.1":                      1,
 		"a 5 A 192.0.2.1":                        1,
 		"a 0 A 192.0.2.1":                        1,
 		"a 1x A 192.0.2.1":                       1,

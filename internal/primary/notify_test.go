@@ -162,15 +162,19 @@ func (l left) Empty(_ context.Context, origin string) (dnssec.ServedZone, error)
 }
 
 // Secondaries that do not follow the catalog hear of a withdrawn zone also if it was
-// published before this process started.
+// published before this process started. That they do not have it is enough, and need not
+// be signed.
 func TestWithdrawOfAZoneThatWasNotPublished(t *testing.T) {
-	e := listen(t, confirm, false)
-	n := startNotifier(t, primary.Secondary{Name: "a", Addr: e.addr, Key: key(t)})
+	has, hasNot := listen(t, confirm, false), listen(t, refuse, true)
+	n := startNotifier(t, primary.Secondary{Name: "a", Addr: has.addr, Key: key(t)}, primary.Secondary{Name: "b", Addr: hasNot.addr, Key: key(t)})
 	n.Withdrawn = left{8}
 	if err := n.Withdraw(t.Context(), "example.com"); err != nil {
 		t.Fatal(err)
 	}
-	e.waitFor(t, func(h receivedNotice) bool { return h.origin == "example.com." && h.serial == 8 })
+	for _, e := range []*notifyReceiver{has, hasNot} {
+		e.waitFor(t, func(h receivedNotice) bool { return h.origin == "example.com." && h.serial == 8 })
+	}
+	waitConfirmed(t, n)
 }
 
 // An unreachable secondary blocks neither the publisher nor the other secondaries,

@@ -2,7 +2,7 @@ package primary
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"net"
 	"time"
 
@@ -10,8 +10,9 @@ import (
 )
 
 // query sends m to the secondary over UDP and returns the response. When m is
-// signed, a response that is unsigned or signed by another key is an error. It
-// returns as soon as ctx is done; ctx must have a deadline.
+// signed, a response that is signed by another key is an error, and so is one that is
+// unsigned, unless it is a refusal: Knot and NSD do not sign that they do not have the
+// zone. It returns as soon as ctx is done; ctx must have a deadline.
 func query(ctx context.Context, to Secondary, m *dns.Msg) (*dns.Msg, error) {
 	var dialer net.Dialer
 	raw, err := dialer.DialContext(ctx, "udp", to.Addr)
@@ -29,8 +30,8 @@ func query(ctx context.Context, to Secondary, m *dns.Msg) (*dns.Msg, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !to.Key.zero() && r.IsTsig() == nil {
-		return nil, fmt.Errorf("the response, %s, is not signed", dns.RcodeToString[r.Rcode])
+	if !to.Key.zero() && r.IsTsig() == nil && r.Rcode == dns.RcodeSuccess {
+		return nil, errors.New("the response is not signed")
 	}
 	return r, nil
 }
