@@ -1,7 +1,9 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -37,6 +39,9 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 			return s.indicativeOffer(w, r)
 		}
 		o, dryRun, err := read(w, r)
+		if err != nil || dryRun {
+			err = cmp.Or(pay.counted(), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -54,8 +59,8 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 
 // countPaid reads the payment of a request and counts the request against its
 // limit. A request with a known payment may be repeated any number of times, also at
-// once, without being counted, even after the payment terms have changed. Call end when
-// the request has ended.
+// once, without being counted, even after the payment terms have changed; if it turns out
+// to be another request, call counted. Call end when the request has ended.
 func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (pay offered, end func(), err error) {
 	pay, end = s.payment(r), func() {}
 	count := s.spend
@@ -66,6 +71,7 @@ func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limi
 		}
 		if known == fulfil.Accepted {
 			count, pay.err = s.peek, nil
+			pay.count = func() error { return s.spend(w, r, lim, caller) }
 		}
 		pay.isNew = known == fulfil.New
 	}
@@ -228,6 +234,11 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pa
 	}
 	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
 	s.logOrder(w, r, out.Job)
+	if errors.Is(err, order.ErrOtherRequest) {
+		if limited := pay.counted(); limited != nil {
+			return limited
+		}
+	}
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
 	}

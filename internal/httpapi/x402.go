@@ -41,6 +41,17 @@ type offered struct {
 	err      error // CodePaymentInvalid: the header is malformed, or does not match the terms
 	signedIn deed.Wallet
 	isNew    bool // the payment did not come before
+
+	count func() error // counts the request, which has not been; nil if it has
+}
+
+// counted counts a request that has a known payment, but does not repeat what that was
+// accepted with.
+func (o offered) counted() error {
+	if o.count == nil {
+		return nil
+	}
+	return o.count()
 }
 
 // by returns the payment with the wallet that is signed in.
