@@ -38,7 +38,7 @@ func checkULabel(label string) error {
 		return errors.New("it is not the canonical form of its label")
 	}
 	for _, r := range unicodeLabel {
-		if r != '-' && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) {
+		if !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(allowed, r) {
 			return errors.New("symbols cannot be registered")
 		}
 		if unicode.Is(disallowed, r) {
@@ -50,6 +50,11 @@ func checkULabel(label string) error {
 	}
 	return nil
 }
+
+// allowed are the characters beside letters, marks and digits that IDNA2008 allows in any
+// place (RFC 5892, 2.6): the ideographic zero, two Sindhi signs, and the Tibetan mark
+// between syllables.
+const allowed = "-\u3007\u06fd\u06fe\u0f0b"
 
 // disallowed are the letters and marks that IDNA2008 disallows one by one (RFC 5892, 2.6),
 // and those that Hangul syllables are made of (2.9). UTS 46, which package idna implements,

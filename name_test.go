@@ -20,6 +20,8 @@ func TestParseName(t *testing.T) {
 		"bu\u0308cher.de":         "xn--bcher-kva.de", // not in NFC
 		"xn--bcher-kva.de":        "xn--bcher-kva.de",
 		"日本語テスト.jp":               "xn--zckzah9945czlbtz6h.jp",
+		"二〇二六.com":                "xn--w6jt23gba260a.com",
+		"བོད་ཡིག.com":             "xn--nbd4itbt1dwfyc.com",
 		"한국.com":                  "xn--3e0b707e.com",
 		"\u1112\u1161\u11ab국.com": "xn--3e0b707e.com", // not in NFC
 		"example.xn--p1acf":       "example.xn--p1acf",
