@@ -45,15 +45,6 @@ type offered struct {
 	count func() error // counts the request, which has not been; nil if it has
 }
 
-// counted counts a request that has a known payment, but does not repeat what that was
-// accepted with.
-func (o offered) counted() error {
-	if o.count == nil {
-		return nil
-	}
-	return o.count()
-}
-
 // by returns the payment with the wallet that is signed in.
 func (o offered) by(w deed.Wallet) offered {
 	o.signedIn = w
