@@ -2,6 +2,7 @@ package deed
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 
@@ -37,8 +38,11 @@ func checkULabel(label string) error {
 		return errors.New("it is not the canonical form of its label")
 	}
 	for _, r := range unicodeLabel {
-		if r != '-' && !unicode.In(r, unicode.L, unicode.M, unicode.Nd) {
+		if !unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !strings.ContainsRune(allowed, r) {
 			return errors.New("symbols cannot be registered")
+		}
+		if unicode.Is(disallowed, r) {
+			return fmt.Errorf("%q cannot be registered (RFC 5892)", r)
 		}
 	}
 	if !oneScript(unicodeLabel) {
@@ -46,6 +50,21 @@ func checkULabel(label string) error {
 	}
 	return nil
 }
+
+// allowed are the characters beside letters, marks and digits that IDNA2008 allows in any
+// place (RFC 5892, 2.6): the ideographic zero, two Sindhi signs, and the Tibetan mark
+// between syllables.
+const allowed = "-\u3007\u06fd\u06fe\u0f0b"
+
+// disallowed are the letters and marks that IDNA2008 disallows one by one (RFC 5892, 2.6),
+// and those that Hangul syllables are made of (2.9). UTS 46, which package idna implements,
+// has them.
+var disallowed = &unicode.RangeTable{R16: []unicode.Range16{
+	{Lo: 0x0640, Hi: 0x0640, Stride: 1}, {Lo: 0x07fa, Hi: 0x07fa, Stride: 1},
+	{Lo: 0x1100, Hi: 0x11ff, Stride: 1},
+	{Lo: 0x302e, Hi: 0x302f, Stride: 1}, {Lo: 0x3031, Hi: 0x3035, Stride: 1}, {Lo: 0x303b, Hi: 0x303b, Stride: 1},
+	{Lo: 0xa960, Hi: 0xa97c, Stride: 1}, {Lo: 0xd7b0, Hi: 0xd7c6, Stride: 1}, {Lo: 0xd7cb, Hi: 0xd7fb, Stride: 1},
+}}
 
 // writing lists the scripts that one language uses together: Japanese, Korean, and
 // Chinese with Bopomofo (UTS 39, 5.1, the augmented script sets).

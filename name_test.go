@@ -9,25 +9,29 @@ import (
 
 func TestParseName(t *testing.T) {
 	for in, want := range map[string]deed.Name{
-		"example.com":       "example.com",
-		"A.COM":             "a.com",
-		"a.com.":            "a.com",
-		"a-1.io":            "a-1.io",
-		"example.co.uk":     "example.co.uk",
-		"github.io":         "github.io", // a private suffix is a name like any other
-		"bücher.de":         "xn--bcher-kva.de",
-		"BÜCHER.de":         "xn--bcher-kva.de",
-		"bu\u0308cher.de":   "xn--bcher-kva.de", // not in NFC
-		"xn--bcher-kva.de":  "xn--bcher-kva.de",
-		"日本語テスト.jp":         "xn--zckzah9945czlbtz6h.jp",
-		"example.xn--p1acf": "example.xn--p1acf",
-		"example.рус":       "example.xn--p1acf",
-		"a。com":             "a.com", // an ideographic full stop is a dot (RFC 3490, 3.1)
-		"123.com":           "123.com",
-		long(63) + ".com":   deed.Name(long(63) + ".com"),
-		"straße.de":         "xn--strae-oqa.de",
-		"xn--strae-oqa.de":  "xn--strae-oqa.de",
-		"ｅｘａｍｐｌｅ.com":       "example.com",
+		"example.com":             "example.com",
+		"A.COM":                   "a.com",
+		"a.com.":                  "a.com",
+		"a-1.io":                  "a-1.io",
+		"example.co.uk":           "example.co.uk",
+		"github.io":               "github.io", // a private suffix is a name like any other
+		"bücher.de":               "xn--bcher-kva.de",
+		"BÜCHER.de":               "xn--bcher-kva.de",
+		"bu\u0308cher.de":         "xn--bcher-kva.de", // not in NFC
+		"xn--bcher-kva.de":        "xn--bcher-kva.de",
+		"日本語テスト.jp":               "xn--zckzah9945czlbtz6h.jp",
+		"二〇二六.com":                "xn--w6jt23gba260a.com",
+		"བོད་ཡིག.com":             "xn--nbd4itbt1dwfyc.com",
+		"한국.com":                  "xn--3e0b707e.com",
+		"\u1112\u1161\u11ab국.com": "xn--3e0b707e.com", // not in NFC
+		"example.xn--p1acf":       "example.xn--p1acf",
+		"example.рус":             "example.xn--p1acf",
+		"a。com":                   "a.com", // an ideographic full stop is a dot (RFC 3490, 3.1)
+		"123.com":                 "123.com",
+		long(63) + ".com":         deed.Name(long(63) + ".com"),
+		"straße.de":               "xn--strae-oqa.de",
+		"xn--strae-oqa.de":        "xn--strae-oqa.de",
+		"ｅｘａｍｐｌｅ.com":             "example.com",
 	} {
 		if got, err := deed.ParseName(in); err != nil || got != want {
 			t.Errorf("%q: got %q, %v, want %q", in, got, err, want)
@@ -48,6 +52,8 @@ func TestParseNameRefuses(t *testing.T) {
 		"xn--e28h.com",       // an emoji in A-label form
 		"a\ufeff.com\xff",    // not UTF-8
 		"١٢٣.com\u0661a.com", // mixed directions
+		"س\u0640لام.com",     // the letters and marks that IDNA2008 disallows (RFC 5892, 2.6 and 2.9)
+		"ㅋㅋㅋ.com", "\u1100.com", "xn--ypd.com", "〱.com",
 	} {
 		if got, err := deed.ParseName(in); deed.CodeOf(err) != deed.CodeValidation {
 			t.Errorf("%q: got %q, %v, want %s", in, got, err, deed.CodeValidation)

@@ -108,6 +108,8 @@ func TestOddServers(t *testing.T) {
 	page := func(w http.ResponseWriter) { io.WriteString(w, "<html>accept our terms</html>") }
 	_, err := scripted(t, page).Price(t.Context(), "com")
 	refused(t, err, 200, "")
+	_, err = scriptedWith(t, []client.Option{signedIn()}, page).ExportZone(t.Context(), "example.com")
+	refused(t, err, 200, "")
 
 	cut := func(w http.ResponseWriter) {
 		w.Header().Set("Content-Length", "1000")

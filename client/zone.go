@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"mime"
 	"net/url"
 	"strconv"
 
@@ -46,7 +47,13 @@ func (c *Client) ChangeRecords(ctx context.Context, domain string, in api.BatchR
 // ExportZone returns the zone as a master file (RFC 1035, 5).
 func (c *Client) ExportZone(ctx context.Context, domain string) ([]byte, error) {
 	a, err := c.do(ctx, request{method: "GET", path: path("dns", domain, "export"), accept: "text/dns, */*;q=0.1", bearer: true})
-	return a.body, err
+	if err != nil {
+		return nil, err
+	}
+	if media, _, _ := mime.ParseMediaType(a.header.Get("Content-Type")); media != "text/dns" { // it may be kept as a backup
+		return nil, &Error{Status: a.status, Message: "the body is not a zone file"}
+	}
+	return a.body, nil
 }
 
 // An Import has the options of ImportZone.

@@ -249,7 +249,7 @@ func (c *checkout) goesBack() error {
 // payment shows it.
 func (c *checkout) proceed(ctx context.Context, p order.Payment, want order.Purchase) (order.Payment, error) {
 	if p.Auth.Amount != c.auth.Amount || p.Auth.PayTo != c.auth.PayTo || p.Fingerprint != want.Fingerprint() {
-		return p, deed.Errorf(deed.CodePaymentInvalid, "this payment was given for another request")
+		return p, &deed.Error{Code: deed.CodePaymentInvalid, Message: "this payment was given for another request", Err: order.ErrOtherRequest}
 	}
 	defer c.s.working.begin(p.ID)()
 	alias, err := p.AliasOf != "", error(nil)

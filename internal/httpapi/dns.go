@@ -181,6 +181,11 @@ func (s *Server) setChangeReceipt(w http.ResponseWriter, r *http.Request, c dnsC
 // offer, 503 while the payment is pending, 500 with the refund when the payment
 // settled but the change could no longer be made.
 func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, out order.Outcome, err error) error {
+	if errors.Is(err, order.ErrOtherRequest) {
+		if limited := c.pay.counted(); limited != nil {
+			return limited
+		}
+	}
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})

@@ -38,6 +38,9 @@ func (s *Server) changeRecords(w http.ResponseWriter, r *http.Request, c dnsCall
 		change.Ops = append(change.Ops, op)
 	}
 	if in.DryRun {
+		if err := c.pay.counted(); err != nil {
+			return err
+		}
 		z, err := s.Zones.Zone(r.Context(), c.who, c.name)
 		if err != nil {
 			return err
@@ -198,6 +201,11 @@ type plannedChange struct {
 
 // sellPlan sells a planned change, or shows it. One that leaves the zone as it is is free.
 func (s *Server) sellPlan(w http.ResponseWriter, r *http.Request, c dnsCall, p plannedChange) error {
+	if p.dryRun {
+		if err := c.pay.counted(); err != nil {
+			return err
+		}
+	}
 	if p.dryRun || c.pay.auth == nil && c.pay.err == nil {
 		change, z, err := p.plan(r.Context())
 		switch {

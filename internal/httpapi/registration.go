@@ -1,14 +1,15 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnszone"
-	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/settle"
@@ -37,6 +38,9 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 			return s.indicativeOffer(w, r)
 		}
 		o, dryRun, err := read(w, r)
+		if err != nil || dryRun {
+			err = cmp.Or(pay.counted(), err)
+		}
 		if err != nil {
 			return err
 		}
@@ -50,26 +54,6 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 		}
 		return s.buy(w, r, o, pay.by(who))
 	}
-}
-
-// countPaid reads the payment of a request and counts the request against its
-// limit. A request with a known payment may be repeated any number of times, also at
-// once, without being counted, even after the payment terms have changed. Call end when
-// the request has ended.
-func (s *Server) countPaid(w http.ResponseWriter, r *http.Request, lim deed.Limit, caller string) (pay offered, end func(), err error) {
-	pay, end = s.payment(r), func() {}
-	count := s.spend
-	if s.Payments != nil {
-		known := fulfil.New
-		if known, end, err = s.Payments.Arrive(r.Context(), pay.auth); err != nil {
-			return pay, end, err
-		}
-		if known == fulfil.Accepted {
-			count, pay.err = s.peek, nil
-		}
-		pay.isNew = known == fulfil.New
-	}
-	return pay, end, count(w, r, lim, caller)
 }
 
 // indicativeOffer responds to an empty request with 402, so that crawlers see the
@@ -228,6 +212,11 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pa
 	}
 	out, err := s.Payments.Buy(r.Context(), o, s.checkout(pay))
 	s.logOrder(w, r, out.Job)
+	if errors.Is(err, order.ErrOtherRequest) {
+		if limited := pay.counted(); limited != nil {
+			return limited
+		}
+	}
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
 		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
 	}

@@ -41,6 +41,8 @@ type offered struct {
 	err      error // CodePaymentInvalid: the header is malformed, or does not match the terms
 	signedIn deed.Wallet
 	isNew    bool // the payment did not come before
+
+	count func() error // counts the request, which has not been; nil if it has
 }
 
 // by returns the payment with the wallet that is signed in.

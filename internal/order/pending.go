@@ -15,6 +15,10 @@ import (
 // new one could pay twice.
 var ErrPending = errors.New("settlement pending")
 
+// ErrOtherRequest is wrapped by a CodePaymentInvalid error for a payment that was accepted
+// with another request.
+var ErrOtherRequest = errors.New("the payment belongs to another request")
+
 // ErrNoOffer is wrapped by a CodePaymentInvalid error after which the caller must
 // not be offered to pay again.
 var ErrNoOffer = errors.New("no payment is offered")
