@@ -43,6 +43,7 @@ const (
 	retryTimeout = 15 * time.Second // for all attempts of one call
 	maxResponse  = 4 << 20          // bytes
 	maxAtOnce    = 8                // concurrent calls
+	maxSigned    = 4                // of them, checks of signatures by contract wallets
 	firstBackoff = 100 * time.Millisecond
 	maxBackoff   = 5 * time.Second
 )
@@ -58,19 +59,20 @@ type Client struct {
 
 	endpoints *endpoints
 	slots     chan struct{} // holds a token for each call in progress
+	signed    chan struct{} // holds a token for each check of a signature
 }
 
 // Dial returns a client for the endpoints at the given addresses, all of one
 // chain, the preferred one first. It does not connect.
 func Dial(urls ...string) *Client {
 	transport := &http.Client{
-		Transport: &http.Transport{MaxIdleConnsPerHost: maxAtOnce, IdleConnTimeout: time.Minute},
+		Transport: &http.Transport{MaxIdleConnsPerHost: 2*maxAtOnce + refundSlots, IdleConnTimeout: time.Minute},
 		// A redirect leads to an endpoint that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := &Client{
 		Timeout: callTimeout, Retry: retryTimeout, Backoff: firstBackoff, MaxResponse: maxResponse,
-		endpoints: &endpoints{http: transport}, slots: make(chan struct{}, maxAtOnce),
+		endpoints: &endpoints{http: transport}, slots: make(chan struct{}, maxAtOnce), signed: make(chan struct{}, maxSigned),
 	}
 	for i, url := range urls {
 		c.endpoints.all = append(c.endpoints.all, &endpoint{number: i + 1, url: url})

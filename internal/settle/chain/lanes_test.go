@@ -1,9 +1,14 @@
 package chain_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,6 +43,45 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 			t.Errorf("it cost us %d transactions, want none", n)
 		}
 	})
+}
+
+// Contract wallets whose signatures take long to check, as anybody can make many, keep no
+// payment waiting, nor the check of one.
+func TestPaymentsBesideSlowSignatures(t *testing.T) {
+	env := newEnv(t, sqldbtest.SQLite(t))
+	var checking atomic.Int64
+	end := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		if bytes.Contains(body, []byte(`"gas":"0x4c4b40"`)) { // of a check
+			checking.Add(1)
+			<-end
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		env.proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(slow.Close)
+	env.cfg.Client = patient(slow.URL)
+	s := env.settler()
+	var callers sync.WaitGroup
+	for range 20 {
+		callers.Go(func() {
+			_, _ = s.Client.Signed(t.Context(), "0x00000000000000000000000000000000000000aa", [32]byte{}, make([]byte, 65)) // whatever it says
+		})
+	}
+	t.Cleanup(func() { close(end); callers.Wait() })
+	env.wait(func() bool { return checking.Load() >= 4 })
+	a := env.pay("1")
+	if _, err := s.Check(t.Context(), a, nil); err != nil {
+		t.Error(err)
+	}
+	env.settled(env.settleLater(s, a))
+	if n := checking.Load(); n > 4 {
+		t.Errorf("%d checks at once", n)
+	}
 }
 
 // Refunds that are due together share a transaction; one whose payee is barred

@@ -113,8 +113,9 @@ func Open(ctx context.Context, cfg Config) (*Settler, error) {
 		return nil, errors.New("the token and the batch contract cannot be factories of wallets")
 	}
 	s.reads = &reader{s: s, c: s.Client}
-	s.payments = newLane(s, s.Client, s.GasSigner, roleGas)
-	// Calls for payments and checks never take the refunds' slots.
+	// Checks, which anybody can ask for, never take the slots of payments, and neither those of
+	// refunds.
+	s.payments = newLane(s, s.Client.separate(maxAtOnce), s.GasSigner, roleGas)
 	s.refunds = newLane(s, s.Client.separate(refundSlots), s.RefundSigner, roleRefund)
 	s.payments.advance, s.refunds.advance = s.payments.pay, s.refunds.refund
 	if s.gasWallet() == s.refundWallet() || s.PayTo == s.gasWallet() || s.PayTo == s.refundWallet() {

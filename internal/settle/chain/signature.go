@@ -22,10 +22,19 @@ const checkGas = 5_000_000
 // checkCode is the creation code that calls the wallet.
 var checkCode = contracts.Compiled("SignatureCheck").Create
 
-// Signed implements signin.Verifier.
+// Signed implements signin.Verifier. Anybody can ask for it, so calls of contract wallets
+// leave slots to others.
 func (c *Client) Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
 	if signer, ok := recoverSigner(hash, signature); ok && signer == common.HexToAddress(string(w)) {
 		return true, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	select {
+	case c.signed <- struct{}{}:
+		defer func() { <-c.signed }()
+	case <-waiting.Done():
+		return false, fmt.Errorf("wait for a free slot to check a signature: %w", waiting.Err())
 	}
 	return c.checkContractWallet(ctx, w, hash, signature)
 }

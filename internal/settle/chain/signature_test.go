@@ -173,13 +173,13 @@ func TestSlowChain(t *testing.T) {
 			}
 		})
 	}
-	for range 8 {
+	for range 4 {
 		<-asked
 	}
 	cancel()
 	wg.Wait()
 	if n := len(asked); n != 0 {
-		t.Errorf("%d more than 8 were under way at once", n)
+		t.Errorf("%d more than 4 were under way at once", n)
 	}
 }
 
