@@ -91,43 +91,17 @@ func (b *safeBlock) first() bool {
 	return first
 }
 
-// Behind one URL there may be several nodes, and one that is behind returns no logs of blocks
-// that it does not have: a transfer in them would never be looked for again. So all logs in a
-// block of a public chain are read when it is that deep, or that old.
-const (
-	minLogDepth = 32
-	minLogAge   = time.Minute
-)
-
 // lastFinal returns the newest block that is final for every amount.
 func (r *reader) lastFinal(ctx context.Context) (n uint64, err error) {
-	depth := r.s.Network.Finality.Depth(network.AnyAmount)
-	if depth == network.Safe {
-		n, err = r.safeNumber(ctx, nil)
-	} else {
-		n, err = r.numberAtDepth(ctx, depth)
+	if depth := r.s.Network.Finality.Depth(network.AnyAmount); depth != network.Safe {
+		head, err := r.c.block(ctx, "latest")
+		if err != nil {
+			return 0, fmt.Errorf("find the final block: %w", err)
+		}
+		return blockAtDepth(head, depth), nil
 	}
-	if err != nil {
+	if n, err = r.safeNumber(ctx, nil); err != nil {
 		return 0, fmt.Errorf("find the final block: %w", err)
-	}
-	return n, nil
-}
-
-func (r *reader) numberAtDepth(ctx context.Context, depth uint64) (uint64, error) {
-	head, err := r.c.block(ctx, "latest")
-	if err != nil {
-		return 0, err
-	}
-	n := blockAtDepth(head, depth)
-	if r.s.Network.Embedded || depth >= minLogDepth {
-		return n, nil
-	}
-	b, err := r.c.block(ctx, number(n))
-	if err != nil {
-		return 0, err
-	}
-	if r.s.Now().Sub(time.Unix(int64(b.Time), 0)) < minLogAge {
-		n = blockAtDepth(head, minLogDepth)
 	}
 	return n, nil
 }

@@ -135,39 +135,6 @@ func TestNoLogsAtAllIsNoLargeBlock(t *testing.T) {
 	})
 }
 
-// A node of a provider that is some blocks behind returns no logs of those that it does not
-// have. What came in them is found all the same.
-func TestLogsOfANodeThatIsBehind(t *testing.T) {
-	env := newEnv(t, sqldbtest.SQLite(t))
-	env.cfg.Network.Embedded, env.cfg.Network.Finality = false, network.Blocks(2)
-	s := env.settler()
-	env.mine(50)
-	a := env.pay("1")
-	env.thirdParty(a)
-	env.mine(2)
-	env.proxy.refusing(func(method string, _ []json.RawMessage) *refusal {
-		if method == "eth_getLogs" {
-			return &refusal{object: "[]"}
-		}
-		return nil
-	})
-	before := env.arrivals(s)
-	env.proxy.refusing(nil)
-	env.mine(50)
-	after, err := s.Incoming(t.Context(), before.Next)
-	if err != nil || len(after.Transfers) != 1 || after.Transfers[0].Nonce != a.Nonce {
-		t.Errorf("got %+v, %v, want the transfer", after, err)
-	}
-	b := env.pay("2") // on a chain that makes few blocks
-	env.thirdParty(b)
-	env.mine(2)
-	env.pass(2 * time.Minute)
-	after, err = s.Incoming(t.Context(), after.Next)
-	if err != nil || len(after.Transfers) != 1 || after.Transfers[0].Nonce != b.Nonce {
-		t.Errorf("after two minutes: got %+v, %v, want the transfer", after, err)
-	}
-}
-
 // journal keeps what is logged.
 type journal struct {
 	mu   sync.Mutex
