@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -57,4 +58,39 @@ func (p *endpoints) first() *Head {
 		return nil
 	}
 	return &Head{Time: p.began}
+}
+
+// maxLag is how much older the newest block of an endpoint may be than one that another
+// endpoint had before.
+const maxLag = time.Minute
+
+// errBehind is the error of an endpoint that does not follow the chain any more: it shows
+// nothing of what has happened since.
+var errBehind = errors.New("its newest block is more than a minute older than that of another endpoint")
+
+// observeNewest stores the time of the newest block of an endpoint, or fails with errBehind. A
+// time in the future, which would make all others late, counts as now.
+func (p *endpoints) observeNewest(e *endpoint, at time.Time) error {
+	if now := time.Now(); at.After(now) {
+		at = now
+	}
+	for _, o := range p.all {
+		if o != e && o.newestUsed().Sub(at) > maxLag {
+			return errBehind
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.newest = at
+	return nil
+}
+
+// newestUsed returns the time of the newest block of an endpoint, and zero while it is not used.
+func (e *endpoint) newestUsed() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.down {
+		return time.Time{}
+	}
+	return e.newest
 }
