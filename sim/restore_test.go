@@ -60,7 +60,7 @@ func (w *world) restore() {
 	nested := w.nested
 	w.nested = 2 // nobody else is there
 	defer func() { w.nested = nested }()
-	w.tick(order.QuietWindow + callTime + time.Duration(1+w.rng.IntN(60))*time.Second)
+	w.tick(order.JobLease + order.QuietWindow + callTime + time.Duration(1+w.rng.IntN(60))*time.Second)
 	for i := 0; i <= depth || w.chain.pending(); i++ { // until no transaction of ours is on its way
 		w.tick(2 * time.Second)
 		w.chain.mine()

@@ -82,6 +82,8 @@ type Recovered struct {
 //
 //   - A registration that was cancelled since the backup ends, and what was refunded for it
 //     is recorded.
+//   - A name that is being cancelled in the backup is locked again before it is deleted. If
+//     it is neither in our account nor free, it was not deleted by us: nothing is refunded.
 //   - An order that was refunded before the restore is not delivered, even if the registrar
 //     has executed it since.
 //   - A payment whose order may be at a registrar that cannot find it is left undecided,
@@ -94,7 +96,7 @@ type Recovered struct {
 // With dryRun nothing is written. It is idempotent. Nodes may run on the restored database:
 // nothing is written about a payment or job that they have moved since it was read, and for
 // a payment that is an error. They refund unclaimed transfers that are not parked before the
-// call. The nodes that used the lost database must have stopped order.QuietWindow ago, and
+// call. The nodes that used the lost database must have stopped a minute ago, and
 // none of our transactions may be pending.
 func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err error) {
 	read := r.Payments.ParkLost
@@ -106,7 +108,7 @@ func (r *Restore) Finish(ctx context.Context, dryRun bool) (all []Recovered, err
 		return nil, fmt.Errorf("read lost payments: %w", err)
 	}
 	all, err = r.endCancelled(ctx, dryRun)
-	errs := []error{err, r.resume(ctx, dryRun)}
+	errs := []error{err, r.recheckSecured(ctx, dryRun), r.resume(ctx, dryRun)}
 	for _, p := range lost {
 		one, err := r.decide(ctx, p, dryRun)
 		if err != nil {

@@ -28,6 +28,8 @@ type CancelRecorder interface {
 	// RecordCancellation ends the registration, and makes the refund due that the chain
 	// has already, in one transaction.
 	RecordCancellation(ctx context.Context, c lifecycle.Cancellation) error
+
+	SecuredCancellations
 }
 
 const cancelPage = 500 // registrations that are compared with the chain at once

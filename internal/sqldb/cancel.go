@@ -23,7 +23,7 @@ const selectCancellation = `
 	SELECT reference, domain, backend, payment_id, wallet, paid, fee, state, reason, created_at, tries, lease_until, quiet_until, secured_at
 	  FROM cancellations `
 
-func scanCancellation(row *sql.Row) (c lifecycle.Cancellation, err error) {
+func scanCancellation(row scanner) (c lifecycle.Cancellation, err error) {
 	var created, lease, quiet int64
 	var secured sql.NullInt64
 	err = row.Scan(&c.Reference, &c.Name, &c.Backend, &c.PaymentID, &c.Wallet, &c.Paid, &c.Fee, &c.State, &c.Reason, &created, &c.Tries, &lease, &quiet, &secured)

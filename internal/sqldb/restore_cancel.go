@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,6 +44,37 @@ func (s Cancellations) RecordCancellation(ctx context.Context, c lifecycle.Cance
 			return fmt.Errorf("store the cancellation of %s: %w", c.Name, err)
 		}
 		return s.finish(ctx, tx, c)
+	})
+}
+
+// SecuredCancellations implements registration.CancelRecorder.
+func (s Cancellations) SecuredCancellations(ctx context.Context) (all []lifecycle.Cancellation, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	rows, err := s.DB.read.QueryContext(ctx, selectCancellation+`WHERE state = 'deleting' AND secured_at IS NOT NULL ORDER BY reference`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		c, err := scanCancellation(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	return all, rows.Err()
+}
+
+// UnsecureCancellation implements registration.CancelRecorder.
+func (s Cancellations) UnsecureCancellation(ctx context.Context, c lifecycle.Cancellation) error {
+	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+		changed, err := rowsAffected(tx.ExecContext(ctx, `
+			UPDATE cancellations SET secured_at = NULL WHERE reference = $1 AND state = 'deleting' AND tries = $2`, c.Reference, c.Tries))
+		if err == nil && !changed {
+			err = errors.New("another process has changed it meanwhile: run this again")
+		}
+		return err
 	})
 }
 
