@@ -8,4 +8,5 @@ scripts/need.sh go ca-certificates postgres redis setpriv knot nsd bind
 trap stop_servers EXIT
 export POSTGRES_FSYNC=on # as SQLite is measured, and as a service runs
 start_servers
+export CGO_ENABLED=0 # as a release is built
 go run ./bench "$@"
