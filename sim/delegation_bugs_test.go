@@ -131,6 +131,19 @@ func (s *scripted) is(what, place string, ds int) {
 	}
 }
 
+// A name that the registry has elsewhere, without our knowledge, and whose owner wants our
+// servers, waits for the caches before its DS is published.
+func TestUnseenServersAreReplaced(t *testing.T) {
+	s := openUnsigned(t)
+	s.hosts = append(s.hosts, published{at: s.now, hosts: places["a"]})
+	s.now = s.now.Add(60 * time.Hour) // it is not compared meanwhile
+	s.must(s.to("home", ""))
+	s.wait(40 * time.Hour)
+	s.is("back", "home", 0)
+	s.wait(20 * time.Hour)
+	s.is("settled", "home", 1)
+}
+
 // A name without a DS whose servers were changed without an answer, and whose owner then
 // wants ours again, waits for the caches before its DS is published.
 func TestChangeWithoutAnAnswerIsTakenBack(t *testing.T) {

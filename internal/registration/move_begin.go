@@ -13,7 +13,15 @@ import (
 // this is stored before the registry is asked: until it is known which servers the name has,
 // its DS is not published.
 func (s *Service) move(ctx context.Context, r lifecycle.Registration, d Delegation) error {
-	if !s.crosses(r.Nameservers, d.Hosts) && !s.joins(r.Nameservers, d.Hosts) {
+	changes := s.crosses(r.Nameservers, d.Hosts) || s.joins(r.Nameservers, d.Hosts)
+	if !changes && lifecycle.SameServers(d.Hosts, s.Nameservers) {
+		h, err := s.Manager.Holding(ctx, r.Name)
+		if err != nil {
+			return s.compareUnanswered(ctx, r.Name, fmt.Errorf("read the name servers of %s: %w", r.Name, err))
+		}
+		changes = s.crosses(h.Nameservers, d.Hosts) // since it was compared, or it was not compared yet
+	}
+	if !changes {
 		return s.changeServers(ctx, r, d)
 	}
 	return s.beginMove(ctx, r, d, nil)
