@@ -24,8 +24,8 @@ var adminCommands = []struct{ args, want string }{
 	{"admin timeline PAYMENT", "admin-0-0.com"},
 	{"admin float", "gas wallet"},
 	{"admin actions", ""},
-	{"admin stop purchases --reason test", "are stopped"},
-	{"admin start purchases --reason test", "go on"},
+	{"admin stop purchases --reason test", "stopped, on all nodes"},
+	{"admin start purchases --reason test", "started, on all nodes"},
 	{"admin suspend admin-0-0.com --reason test --dry-run", "dry run"},
 	{"admin block 0x71C7656EC7ab88b098defB751B7401B5f6d8976F --reason test --dry-run", "dry run"},
 }
