@@ -73,6 +73,8 @@ func isProof(rr dns.RR) bool {
 	return rr.Header().Rrtype == dns.TypeNSEC || signed && sig.TypeCovered == dns.TypeNSEC
 }
 
+func isNS(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeNS }
+
 func isDNAME(rr dns.RR) bool { return rr.Header().Rrtype == dns.TypeDNAME }
 
 // tolerated reports whether the standards permit the difference.
@@ -92,9 +94,10 @@ func tolerated(name string, q question, got, want *dns.Msg) bool {
 		// An NSEC may coexist with a CNAME (RFC 4035, 2.5), so a query for NSEC
 		// does not follow the CNAME. NSD follows it where there is no NSEC.
 		return true
-	case q.typ == dns.TypeNSEC && name == "knot" && sameRecords(got.Answer, want.Answer) && len(want.Ns) == 0:
+	case q.typ == dns.TypeNSEC && name == "knot" && got.Rcode == want.Rcode && len(want.Answer) > 0 && len(want.Ns) == 0 && (got.Truncated || sameRecords(got.Answer, want.Answer)):
 		// An NSEC synthesized from a wildcard needs the proof that the name does
-		// not exist (RFC 4035, 3.1.3.3). Knot uses the NSEC itself for that.
+		// not exist (RFC 4035, 3.1.3.3). Knot uses the NSEC itself for that, so its
+		// response may fit when ours does not.
 		return true
 	case strings.HasPrefix(q.name, "*.") && name == "knot" && sameRecords(got.Answer, want.Answer) && got.Rcode == want.Rcode && got.Truncated == want.Truncated:
 		// A name that begins with an asterisk and does not exist is synthesized
@@ -107,7 +110,7 @@ func tolerated(name string, q question, got, want *dns.Msg) bool {
 		// NSD omits the proof that the target of a DNAME does not exist, which a
 		// validator needs (RFC 4035, 3.1.3.2), or has an NSEC that does not prove it.
 		return containsRecords(got.Ns, slices.DeleteFunc(slices.Clone(want.Ns), isProof))
-	case name == "nsd" && want.Truncated && !got.Truncated && got.Rcode == want.Rcode && !got.Authoritative:
+	case name == "nsd" && want.Truncated && !got.Truncated && got.Rcode == want.Rcode && slices.ContainsFunc(got.Ns, isNS):
 		return true // addresses of servers that are not below the delegation are optional (RFC 9471, 3), not for NSD
 	case name == "bind" && q.typ == dns.TypeNSEC && !got.Authoritative && want.Authoritative:
 		return true // BIND answers for the NSEC at a delegation, the others refer
