@@ -13,12 +13,13 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Complete implements order.Kind: without a number of years, the minimum is meant.
+// Complete implements order.Kind: without a number of years, the minimum is meant. A transfer
+// adds one everywhere.
 func (s *Service) Complete(p order.Purchase) order.Purchase {
 	if p.Years == 0 {
 		p.Years = 1
-		if p.Kind == order.PurchaseRegistration {
-			if least, err := s.Prices.MinYears(p.Name.TLD()); err == nil {
+		if p.Kind != order.PurchaseTransfer {
+			if least, _, err := s.Prices.Years(p.Name.TLD()); err == nil {
 				p.Years = least
 			}
 		}
@@ -135,6 +136,9 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	case r.Expires.AddDate(want.Years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
+	if err := s.checkYears(want.Name.TLD(), want.Years); err != nil {
+		return q, facts, err
+	}
 	facts.Restore = state.Phase == lifecycle.PhaseRedemption
 	if r.PremiumRenewal, err = s.premiumRenewal(ctx, r); err != nil {
 		return q, facts, err
@@ -157,6 +161,16 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 		return s.quoteRenewal(ctx, want) // it was renewed while the registry was asked
 	}
 	return q, facts, differs
+}
+
+// checkYears fails when the registry of the TLD does not renew names for that number of years
+// at once.
+func (s *Service) checkYears(tld deed.TLD, years int) error {
+	least, most, err := s.Prices.Years(tld)
+	if err == nil && (years < least || years > most) {
+		err = deed.Invalid("years", ".%s is renewed for %d to %d years at once, not for %d", tld, least, most, years)
+	}
+	return err
 }
 
 // premiumRenewal returns what the registry charges today for a year of a premium name: an
