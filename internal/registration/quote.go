@@ -77,6 +77,9 @@ func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote,
 	if q, err = s.Prices.NewName(r.Name, r.Years, registrar.Availability{}); err != nil {
 		return q, facts, err
 	}
+	if err := s.checkTerm(ctx, registrar.Order{Kind: registrar.OrderRegister, Name: r.Name, Years: r.Years}); err != nil {
+		return q, facts, err
+	}
 	a, err := s.Registrar.Available(ctx, r.Name)
 	if err != nil {
 		return q, facts, fmt.Errorf("check whether %s is available: %w", r.Name, err)
@@ -136,7 +139,7 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	case r.Expires.AddDate(want.Years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
-	if err := s.checkYears(want.Name.TLD(), want.Years); err != nil {
+	if err := s.checkRenewalYears(ctx, r, want.Years); err != nil {
 		return q, facts, err
 	}
 	facts.Restore = state.Phase == lifecycle.PhaseRedemption
@@ -163,14 +166,25 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	return q, facts, differs
 }
 
-// checkYears fails when the registry of the TLD does not renew names for that number of years
-// at once.
-func (s *Service) checkYears(tld deed.TLD, years int) error {
-	least, most, err := s.Prices.Years(tld)
-	if err == nil && (years < least || years > most) {
-		err = deed.Invalid("years", ".%s is renewed for %d to %d years at once, not for %d", tld, least, most, years)
+// checkRenewalYears fails when the registry does not renew the name for that number of years at
+// once.
+func (s *Service) checkRenewalYears(ctx context.Context, r lifecycle.Registration, years int) error {
+	least, most, err := s.Prices.Years(r.Name.TLD())
+	switch {
+	case err != nil:
+		return err
+	case years < least || years > most:
+		return deed.Invalid("years", ".%s is renewed for %d to %d years at once, not for %d", r.Name.TLD(), least, most, years)
 	}
-	return err
+	return s.checkTerm(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: years})
+}
+
+// checkTerm fails with CodeValidation when the registrar does not take the order for its years.
+func (s *Service) checkTerm(ctx context.Context, o registrar.Order) error {
+	if limiter, ok := s.Registrar.(registrar.TermLimiter); ok {
+		return limiter.CheckTerm(ctx, o)
+	}
+	return nil
 }
 
 // premiumRenewal returns what the registry charges today for a year of a premium name: an
