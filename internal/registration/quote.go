@@ -153,7 +153,7 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	if q, err = s.withHeldPrices(ctx, want, q, facts); err != nil {
 		return q, facts, err
 	}
-	differs := s.checkRegistry(ctx, r, facts.Restore)
+	differs := s.checkRegistry(ctx, r, want.Years, facts.Restore)
 	if differs == nil {
 		return q, facts, nil
 	}
@@ -212,10 +212,10 @@ func notAnswered(name deed.Name, err error) error {
 // checkRegistry fails when the registry could not execute a renewal now as it is quoted. A
 // name that the registry shows differently than our record is compared with it soon, unless
 // an order explains the difference.
-func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, restore bool) error {
+func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, years int, restore bool) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
 	var failure error
-	switch {
+	switch prohibited := h.RenewalProhibited(years, restore); {
 	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
 		return notAnswered(r.Name, err)
 	case err != nil:
@@ -226,6 +226,8 @@ func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, r
 		failure = changedAtRegistry(r.Name, "has another expiry for %s")
 	case h.Phase == lifecycle.PhasePendingDelete, (h.Phase == lifecycle.PhaseRedemption) != restore:
 		failure = changedAtRegistry(r.Name, "has %s in another phase")
+	case prohibited != "":
+		failure = deed.Invalid("domain", "the registry does not allow renewals of %s now (%s)", r.Name, prohibited)
 	default:
 		return nil
 	}
