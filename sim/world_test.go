@@ -65,8 +65,8 @@ func (prices) Transfer(name deed.Name) (order.Quote, error) {
 	return order.Quote{Amount: price - 2_000_000, Years: 1, For: string(name)}, nil
 }
 
-func (prices) MinYears(deed.TLD) (int, error) { return 1, nil }
-func (prices) GraceDays(deed.TLD) int         { return graceDays }
+func (prices) Years(deed.TLD) (least, most int, err error) { return 1, 10, nil }
+func (prices) GraceDays(deed.TLD) int                      { return graceDays }
 
 // cost is what a purchase must have cost.
 func cost(p order.Purchase) deed.USDC {

@@ -11,10 +11,10 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// MinYears returns the minimum number of years of a new registration.
-func (s *Service) MinYears(tld deed.TLD) (int, error) {
-	l, err := s.Listing(tld)
-	return l.MinYears, err
+// Years returns the fewest and the most years of one order.
+func (s *Service) Years(tld deed.TLD) (least, most int, err error) {
+	l, err := s.heldListing(tld)
+	return l.MinYears, l.MaxYears, err
 }
 
 // GraceDays returns how many days after its expiry a name can be renewed.

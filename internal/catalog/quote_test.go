@@ -78,7 +78,7 @@ func TestNewNameQuote(t *testing.T) {
 	}
 }
 
-func TestGraceDaysAndMinYears(t *testing.T) {
+func TestGraceDaysAndYears(t *testing.T) {
 	s := open(t, DefaultPricing())
 	com, _ := s.Listing("com")
 	if got := s.GraceDays("com"); got != com.GraceDays || got == 0 {
@@ -87,10 +87,10 @@ func TestGraceDaysAndMinYears(t *testing.T) {
 	if got := s.GraceDays("nope"); got != 45 {
 		t.Errorf("a TLD that we no longer sell: got %d", got)
 	}
-	if n, err := s.MinYears("ai"); err != nil || n != 2 {
-		t.Errorf("ai: got %d, %v", n, err)
+	if least, most, err := s.Years("ai"); err != nil || least != 2 || most != 10 {
+		t.Errorf("ai: got %d to %d, %v", least, most, err)
 	}
-	if _, err := s.MinYears("nope"); deed.CodeOf(err) != deed.CodeTLDNotSupported {
+	if _, _, err := s.Years("nope"); deed.CodeOf(err) != deed.CodeTLDNotSupported {
 		t.Errorf("got %v", err)
 	}
 }

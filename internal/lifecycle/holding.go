@@ -39,6 +39,22 @@ const eppPendingTransfer = "pendingTransfer"
 // PendingTransfer reports whether another registrar has asked for the name.
 func (h Holding) PendingTransfer() bool { return slices.Contains(h.EPPStatus, eppPendingTransfer) }
 
+// RenewalProhibited returns the status by which the registry forbids to renew the name now (RFC
+// 5731, 2.3), or to restore it before that; "" if there is none. A year that the registry has
+// added itself needs no renewal there.
+func (h Holding) RenewalProhibited(years int, restore bool) string {
+	if h.Unpaid && years == 1 && !restore {
+		return ""
+	}
+	i := slices.IndexFunc(h.EPPStatus, func(s string) bool {
+		return s == "clientRenewProhibited" || s == "serverRenewProhibited" || restore && s == "serverRestoreProhibited"
+	})
+	if i < 0 {
+		return ""
+	}
+	return h.EPPStatus[i]
+}
+
 // roid is the form of a registry's identifiers (RFC 5730, 4: roidType).
 var roid = regexp.MustCompile(`^[A-Za-z0-9_]{1,80}-[A-Za-z0-9_]{1,8}$`)
 

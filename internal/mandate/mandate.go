@@ -65,6 +65,7 @@ type Names interface {
 // Prices quotes renewals.
 type Prices interface {
 	Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error)
+	Years(tld deed.TLD) (least, most int, err error) // of one order
 	GraceDays(tld deed.TLD) int
 }
 
@@ -148,6 +149,9 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (r
 	}
 	if r.Status != lifecycle.StatusActive && r.Status != lifecycle.StatusExpired {
 		return r, 0, deed.Invalid("domain", "the status of %s is %s, and a mandate can be signed for a name that is active", name, r.Status)
+	}
+	if least, most, err := s.Prices.Years(name.TLD()); err == nil && least > 1 {
+		return r, 0, deed.Invalid("domain", "a mandate renews a name for one year, and .%s is renewed for %d to %d years at once: renew it when it is due", name.TLD(), least, most)
 	}
 	q, err := s.Prices.Renewal(r, 1, false)
 	return r, q.Amount, err

@@ -61,7 +61,8 @@ func (w *world) Registration(context.Context, deed.Name) (lifecycle.Registration
 func (w *world) Renewal(lifecycle.Registration, int, bool) (order.Quote, error) {
 	return order.Quote{Amount: w.price}, nil
 }
-func (w *world) GraceDays(deed.TLD) int { return 45 }
+func (w *world) Years(deed.TLD) (least, most int, err error) { return 1, 10, nil }
+func (w *world) GraceDays(deed.TLD) int                      { return 45 }
 
 func (w *world) CheckMandate(context.Context, settle.Authorization) error { return w.check }
 

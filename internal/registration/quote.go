@@ -13,12 +13,13 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Complete implements order.Kind: without a number of years, the minimum is meant.
+// Complete implements order.Kind: without a number of years, the minimum is meant. A transfer
+// adds one everywhere.
 func (s *Service) Complete(p order.Purchase) order.Purchase {
 	if p.Years == 0 {
 		p.Years = 1
-		if p.Kind == order.PurchaseRegistration {
-			if least, err := s.Prices.MinYears(p.Name.TLD()); err == nil {
+		if p.Kind != order.PurchaseTransfer {
+			if least, _, err := s.Prices.Years(p.Name.TLD()); err == nil {
 				p.Years = least
 			}
 		}
@@ -74,6 +75,9 @@ func (s *Service) withHeldPrices(ctx context.Context, r order.Request, q order.Q
 
 func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote, facts order.PurchaseFacts, err error) {
 	if q, err = s.Prices.NewName(r.Name, r.Years, registrar.Availability{}); err != nil {
+		return q, facts, err
+	}
+	if err := s.checkTerm(ctx, registrar.Order{Kind: registrar.OrderRegister, Name: r.Name, Years: r.Years}); err != nil {
 		return q, facts, err
 	}
 	a, err := s.Registrar.Available(ctx, r.Name)
@@ -135,6 +139,9 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	case r.Expires.AddDate(want.Years, 0, 0).After(now.AddDate(maxYears, 0, 0)):
 		return q, facts, deed.Invalid("years", "%s expires at %s, and no name can be held for more than ten years ahead", r.Name, r.Expires.Format(time.RFC3339))
 	}
+	if err := s.checkRenewalYears(ctx, r, want.Years); err != nil {
+		return q, facts, err
+	}
 	facts.Restore = state.Phase == lifecycle.PhaseRedemption
 	if r.PremiumRenewal, err = s.premiumRenewal(ctx, r); err != nil {
 		return q, facts, err
@@ -146,7 +153,7 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 	if q, err = s.withHeldPrices(ctx, want, q, facts); err != nil {
 		return q, facts, err
 	}
-	differs := s.checkRegistry(ctx, r, facts.Restore)
+	differs := s.checkRegistry(ctx, r, want.Years, facts.Restore)
 	if differs == nil {
 		return q, facts, nil
 	}
@@ -157,6 +164,27 @@ func (s *Service) quoteRenewal(ctx context.Context, want order.Request) (q order
 		return s.quoteRenewal(ctx, want) // it was renewed while the registry was asked
 	}
 	return q, facts, differs
+}
+
+// checkRenewalYears fails when the registry does not renew the name for that number of years at
+// once.
+func (s *Service) checkRenewalYears(ctx context.Context, r lifecycle.Registration, years int) error {
+	least, most, err := s.Prices.Years(r.Name.TLD())
+	switch {
+	case err != nil:
+		return err
+	case years < least || years > most:
+		return deed.Invalid("years", ".%s is renewed for %d to %d years at once, not for %d", r.Name.TLD(), least, most, years)
+	}
+	return s.checkTerm(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: years})
+}
+
+// checkTerm fails with CodeValidation when the registrar does not take the order for its years.
+func (s *Service) checkTerm(ctx context.Context, o registrar.Order) error {
+	if limiter, ok := s.Registrar.(registrar.TermLimiter); ok {
+		return limiter.CheckTerm(ctx, o)
+	}
+	return nil
 }
 
 // premiumRenewal returns what the registry charges today for a year of a premium name: an
@@ -184,10 +212,10 @@ func notAnswered(name deed.Name, err error) error {
 // checkRegistry fails when the registry could not execute a renewal now as it is quoted. A
 // name that the registry shows differently than our record is compared with it soon, unless
 // an order explains the difference.
-func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, restore bool) error {
+func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, years int, restore bool) error {
 	h, err := s.Manager.Holding(ctx, r.Name)
 	var failure error
-	switch {
+	switch prohibited := h.RenewalProhibited(years, restore); {
 	case err != nil && deed.CodeOf(err) != deed.CodeNotFound:
 		return notAnswered(r.Name, err)
 	case err != nil:
@@ -198,6 +226,8 @@ func (s *Service) checkRegistry(ctx context.Context, r lifecycle.Registration, r
 		failure = changedAtRegistry(r.Name, "has another expiry for %s")
 	case h.Phase == lifecycle.PhasePendingDelete, (h.Phase == lifecycle.PhaseRedemption) != restore:
 		failure = changedAtRegistry(r.Name, "has %s in another phase")
+	case prohibited != "":
+		failure = deed.Invalid("domain", "the registry does not allow renewals of %s now (%s)", r.Name, prohibited)
 	default:
 		return nil
 	}

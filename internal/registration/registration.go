@@ -92,7 +92,7 @@ type Prices interface {
 	NewName(name deed.Name, years int, a registrar.Availability) (order.Quote, error)
 	Renewal(r lifecycle.Registration, years int, restore bool) (order.Quote, error)
 	Transfer(name deed.Name) (order.Quote, error)
-	MinYears(tld deed.TLD) (int, error)
+	Years(tld deed.TLD) (least, most int, err error) // of one order
 	GraceDays(tld deed.TLD) int
 }
 

@@ -102,7 +102,8 @@ func (s *Service) completeNow(ctx context.Context, j order.Job) bool {
 
 // renewalStart returns the expiry that a renewal starts at, or why it can no
 // longer start: the name was transferred away while the payment settled, or another
-// renewal came first and this one was for a specific start only.
+// renewal came first and this one was for a specific start only, or is to restore a name
+// that has been restored. A later attempt may be to renew what the first has restored.
 func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time, why string, err error) {
 	r, err := s.Names.Registration(ctx, j.Purchase.Name)
 	switch {
@@ -114,10 +115,18 @@ func (s *Service) renewalStart(ctx context.Context, j order.Job) (from time.Time
 		return from, fmt.Sprintf("%s expires at %s by now; the payment goes back to the payer", r.Name, r.Expires.Format(time.RFC3339)), nil
 	case j.Purchase.ByMandate() && r.Owner != j.Owner:
 		return from, fmt.Sprintf("%s has another owner by now; the payment goes back to the payer", r.Name), nil
+	case j.Purchase.Facts.Restore && j.Attempts == 0 && s.restored(r):
+		return from, fmt.Sprintf("%s was restored meanwhile, and a year costs less by now; the payment goes back to the payer", r.Name), nil
 	case !s.Now().Before(j.Deadline):
 		return from, "an earlier renewal of the name did not come to an end; the payment goes back to the payer", nil
 	}
 	return r.Expires, "", nil
+}
+
+// restored reports whether a name that was in redemption no longer is.
+func (s *Service) restored(r lifecycle.Registration) bool {
+	phase := r.StateAt(s.RegistryNow(), s.Prices.GraceDays(r.Name.TLD())).Phase
+	return phase == lifecycle.PhaseActive || phase == lifecycle.PhaseGrace
 }
 
 // order returns the order of the last attempt, to place it or to look it up.

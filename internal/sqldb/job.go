@@ -198,10 +198,17 @@ func (s Jobs) emitMove(tx *Tx, j order.Job, to order.JobState) {
 // CompleteJob implements registration.Store.
 func (s Jobs) CompleteJob(ctx context.Context, j order.Job, r lifecycle.Registration) error {
 	err := s.DB.composed(ctx, func(ctx context.Context, tx *Tx) error { return s.complete(ctx, tx, j, r) })
-	if errors.Is(err, errNotMoved) {
-		return nil // by another process
+	if err != nil && (errors.Is(err, errNotMoved) || s.hasEnded(ctx, j.ID)) {
+		return nil // by another process, perhaps between what this one read and what it wrote
 	}
 	return err
+}
+
+func (s Jobs) hasEnded(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	j, err := s.DB.readJob(ctx, s.DB.read, id)
+	return err == nil && j.State.Ended()
 }
 
 func (s Jobs) complete(ctx context.Context, tx *Tx, j order.Job, r lifecycle.Registration) error {

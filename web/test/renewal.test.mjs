@@ -111,3 +111,16 @@ test('a premium name is renewed at its own price', async () => {
   await page.getByText('Confirmed by the registry').waitFor()
   await context.close()
 })
+
+test('a name is renewed for the years that its TLD sells', async () => {
+  const account = newAccount()
+  const name = newName().replace(/\.com$/, '.ai') // from two years on
+  assert.equal((await buyName(account, name)).status, 201)
+  const price = Number((await api('GET', '/domains/' + name)).body.renewal_price_usd)
+  const { page, context } = await openPage({ account })
+  await page.goto(`${process.env.DEED_URL}/app/names/${name}?tab=renew`)
+  await button(page, `Renew for ${(2 * price).toFixed(2)} USDC`).waitFor()
+  const offered = await page.getByLabel('Years').locator('option').allTextContents()
+  assert.deepEqual(offered.map((text) => text.split(',')[0]), ['2 years', '3 years', '4 years', '5 years', '6 years', '7 years', '8 years'])
+  await context.close()
+})

@@ -8,6 +8,7 @@ var _ interface {
 	registrar.Manager
 	registrar.BulkChecker
 	registrar.PriceLister
+	registrar.TermLimiter
 	registrar.BalanceReader
 	registrar.MessageQueue
 	registrar.HostManager

@@ -58,11 +58,22 @@ func (b *Backend) checkOrder(o registrar.Order) (registrar.Order, error) {
 	if o.Reference == "" {
 		return refuse("an order needs a reference")
 	}
-	if p := b.cfg.Profile; o.Years < p.MinYears || o.Years > p.MaxYears {
+	if p := b.cfg.Profile; !p.sells(o.Years) {
 		return refuse("%s is sold for %d to %d years at once, not for %d", o.Name, p.MinYears, p.MaxYears, o.Years)
 	}
 	return o, nil
 }
+
+// CheckTerm implements registrar.TermLimiter by the profile.
+func (b *Backend) CheckTerm(_ context.Context, o registrar.Order) error {
+	if p := b.cfg.Profile; !p.sells(o.Years) {
+		return deed.Invalid("years", "%s is sold for %d to %d years at once, not for %d", o.Name, p.MinYears, p.MaxYears, o.Years)
+	}
+	return nil
+}
+
+// sells reports whether the registry takes orders for so many years.
+func (p Profile) sells(years int) bool { return years >= p.MinYears && years <= p.MaxYears }
 
 // register creates a name. What it needs is created first, once.
 func (b *Backend) register(ctx context.Context, o registrar.Order) error {

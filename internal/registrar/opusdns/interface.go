@@ -9,6 +9,7 @@ var (
 	_ registrar.Inventory         = (*Backend)(nil)
 	_ registrar.BulkChecker       = (*Backend)(nil)
 	_ registrar.PriceLister       = (*Backend)(nil)
+	_ registrar.TermLimiter       = (*Backend)(nil)
 	_ registrar.TLDLister         = (*Backend)(nil)
 	_ registrar.BalanceReader     = (*Backend)(nil)
 	_ registrar.MessageQueue      = (*Backend)(nil)

@@ -37,7 +37,7 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	if err != nil {
 		return registrar.Price{}, err
 	}
-	if o.Kind == registrar.OrderRegister && !sells(rules.RegisterYears, o.Years) || o.Kind == registrar.OrderRenew && !sells(rules.RenewYears, o.Years) {
+	if !rules.takes(o) {
 		return registrar.Price{}, noPrice(o)
 	}
 	if c.premium != nil {

@@ -228,23 +228,6 @@ func needed(roles []string, others []roleReply) []string {
 	return roles
 }
 
-// terms returns the whole years among the terms; nil when there is none, so that any
-// is tried.
-func terms(all []period) (years []int) {
-	for _, p := range all {
-		if p.Unit == "y" && p.Value >= 1 && p.Value <= maxYears && !slices.Contains(years, p.Value) {
-			years = append(years, p.Value)
-		}
-	}
-	slices.Sort(years)
-	return years
-}
-
-// sells reports whether a term is among those that a TLD has.
-func sells(terms []int, years int) bool {
-	return years >= 1 && years <= maxYears && (len(terms) == 0 || slices.Contains(terms, years))
-}
-
 var isoDays = regexp.MustCompile(`^P?([0-9]{1,3})D$`)
 
 // parseDays parses a duration in days (ISO 8601), such as "P5D". It returns the other

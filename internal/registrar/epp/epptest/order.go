@@ -188,6 +188,9 @@ func (s *Server) renew(c *client, in *domain, ext added) answer {
 	if a, waits := s.hold(in.Name, "pendingRenew", func() answer { return s.renew(c, in, ext) }); waits {
 		return a
 	}
+	if slices.Contains(s.extraOf(e.Name), "serverRenewProhibited") {
+		return answer{code: 2304}
+	}
 	if in.CurExpDate != e.Expires.Format(time.DateOnly) {
 		return answer{code: 2004, reason: "curExpDate"}
 	}

@@ -48,11 +48,19 @@ func (s *Server) tld(c call) reply {
 	if tld == "us" {
 		attributes = append(attributes, map[string]any{"key": "US_NEXUS_CATEGORY", "type": "enum", "required": true})
 	}
+	lifecycle := map[string]any{"add_grace_period": "P5D", "default_transfer_renewal_period": map[string]any{"unit": "y", "value": 1}}
+	if len(s.account.Terms) > 0 {
+		terms := []any{}
+		for _, years := range s.account.Terms {
+			terms = append(terms, map[string]any{"unit": "y", "value": years})
+		}
+		lifecycle["registration_periods"], lifecycle["renewal_periods"] = terms, terms
+	}
 	return reply{status: http.StatusOK, body: map[string]any{
 		"tlds":              []any{map[string]any{"name": tld, "type": "gTLD"}},
 		"characters":        map[string]any{"min": 1, "max": 63},
 		"contacts":          map[string]any{"supported_roles": roles, "possible_attributes": attributes},
-		"domain_lifecycle":  map[string]any{"add_grace_period": "P5D", "default_transfer_renewal_period": map[string]any{"unit": "y", "value": 1}},
+		"domain_lifecycle":  lifecycle,
 		"domain_statuses":   map[string]any{"default": []any{"ok"}, "supported_statuses": []any{"ok"}},
 		"idn":               map[string]any{"idn_capable": true},
 		"dns_configuration": map[string]any{"dnssec_allowed": true},

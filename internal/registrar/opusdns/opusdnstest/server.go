@@ -50,6 +50,7 @@ type Account struct {
 	Claims   map[deed.Name]bool // names with a trademark claim
 	Async    bool               // registrations are executed later, with an event
 	Renews   bool               // a restore also renews the name, by a year
+	Terms    []int              // years of an order; none for any
 	Keeps    bool               // a name is deleted when it expires, and not before
 
 	RefuseContacts bool // new contacts are not accepted
