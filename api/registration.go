@@ -15,7 +15,7 @@ type RegisterRequest struct {
 // RenewRequest is the body of POST /domains/renew.
 type RenewRequest struct {
 	Domain            string    `json:"domain"`
-	Years             *int      `json:"years,omitzero"`             // nil means the TLD's minimum; 0 is invalid
+	Years             *int      `json:"years,omitzero"`             // nil means 1; 0 is invalid
 	ExpectedExpiresAt time.Time `json:"expectedExpiresAt,omitzero"` // fail unless the name expires at this time
 	MaxPrice          *string   `json:"maxPriceUsd,omitzero"`       // as in RegisterRequest
 	DryRun            bool      `json:"dryRun,omitzero"`

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/order"
 )
 
 // A Listing is one TLD of a price list, retail or wholesale. Prices are per year.
@@ -55,7 +56,7 @@ type ReplacedPrices struct {
 // number of years.
 func (l Listing) RegistrationPrice(years int) (deed.USDC, error) {
 	if years < l.MinYears || years > l.MaxYears {
-		return 0, deed.Invalid("years", ".%s is sold for %d to %d years at once, not for %d", l.TLD, l.MinYears, l.MaxYears, years)
+		return 0, deed.Invalid("years", ".%s is sold for %s at once, not for %d", l.TLD, order.Term(l.MinYears, l.MaxYears), years)
 	}
 	return l.Registration + deed.USDC(years-1)*l.Renewal, nil
 }

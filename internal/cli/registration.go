@@ -53,7 +53,7 @@ func renewCommand() *cobra.Command {
 		if auto != "" {
 			return s.autoRenew(args[0], auto, how.dryRun)
 		}
-		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), given(cmd, "years", years)
+		in.Domain, in.MaxPrice, in.Years = args[0], s.maxPriceText(), &years
 		c, err := s.open()
 		if err != nil {
 			return err
@@ -67,7 +67,7 @@ func renewCommand() *cobra.Command {
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRenewal(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })
 	})
-	cmd.Flags().IntVar(&years, "years", 0, "number of years to add (default: the minimum of the TLD)")
+	cmd.Flags().IntVar(&years, "years", 1, "number of years to add")
 	cmd.Flags().StringVar(&auto, "auto", "", autoHelp)
 	how.flags(cmd)
 	return cmd

@@ -151,7 +151,7 @@ func (s *Service) owned(ctx context.Context, who deed.Wallet, name deed.Name) (r
 		return r, 0, deed.Invalid("domain", "the status of %s is %s, and a mandate can be signed for a name that is active", name, r.Status)
 	}
 	if least, most, err := s.Prices.Years(name.TLD()); err == nil && least > 1 {
-		return r, 0, deed.Invalid("domain", "a mandate renews a name for one year, and .%s is renewed for %d to %d years at once: renew it when it is due", name.TLD(), least, most)
+		return r, 0, deed.Invalid("domain", "a mandate renews a name for one year, and .%s is renewed for %s at once: renew it when it is due", name.TLD(), order.Term(least, most))
 	}
 	q, err := s.Prices.Renewal(r, 1, false)
 	return r, q.Amount, err

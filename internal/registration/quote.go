@@ -13,12 +13,12 @@ import (
 	"deed.example/deed/internal/registrar"
 )
 
-// Complete implements order.Kind: without a number of years, the minimum is meant. A transfer
-// adds one everywhere.
+// Complete implements order.Kind: without a number of years, a registration is for the minimum,
+// and everything else for one.
 func (s *Service) Complete(p order.Purchase) order.Purchase {
 	if p.Years == 0 {
 		p.Years = 1
-		if p.Kind != order.PurchaseTransfer {
+		if p.Kind == order.PurchaseRegistration {
 			if least, _, err := s.Prices.Years(p.Name.TLD()); err == nil {
 				p.Years = least
 			}
@@ -174,7 +174,7 @@ func (s *Service) checkRenewalYears(ctx context.Context, r lifecycle.Registratio
 	case err != nil:
 		return err
 	case years < least || years > most:
-		return deed.Invalid("years", ".%s is renewed for %d to %d years at once, not for %d", r.Name.TLD(), least, most, years)
+		return deed.Invalid("years", ".%s is renewed for %s at once, not for %d", r.Name.TLD(), order.Term(least, most), years)
 	}
 	return s.checkTerm(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: years})
 }
