@@ -36,6 +36,7 @@ type Sessions struct {
 	db          *DB
 	now         func() time.Time
 	generations *generations
+	active      activity
 	swept       atomic.Int64 // when, in Unix seconds
 }
 
