@@ -8,6 +8,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -135,4 +136,34 @@ func unlocked(t *testing.T, r *local.Registry) {
 	if err := r.SetLock(t.Context(), "first.com", false); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whoever gets a name is told, also if it is handed on in the same second.
+func TestHandOverTwiceInASecond(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner, agent, heir := s.bought(t, "first.com"), newAccount(t), newAccount(t)
+		s.handOver(t, s.bearer(t, owner), agent).expect(t, 200, "")
+		s.handOver(t, s.bearer(t, agent), heir).expect(t, 200, "")
+		for who, want := range map[*account]int{owner: 1, agent: 2, heir: 1} {
+			told := 0
+			for _, e := range s.events(t, who, "").Events {
+				if e.Type == string(event.DomainHandedOver) {
+					told++
+				}
+			}
+			if told != want {
+				t.Errorf("%s was told %d times, want %d", who.wallet, told, want)
+			}
+		}
+		times := 0
+		for _, e := range s.domain(t, "first.com").Events {
+			if e.Type == "handed_over" {
+				times++
+			}
+		}
+		if times != 2 {
+			t.Errorf("the name has %d events, want 2", times)
+		}
+		s.audit(t)
+	})
 }

@@ -148,12 +148,25 @@ func (s Registrations) recordAction(ctx context.Context, is lifecycle.Registrati
 		if err := leaveMove(ctx, tx, is, now); err != nil {
 			return err
 		}
-		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}
-		told := event.OfRegistration(happened, a.Wallet)
-		told.Data.NewOwner = is.Owner
-		tx.emit(told) // the former owner; addEvent tells the new one
-		return addEvent(ctx, tx, happened, is.Owner)
+		return addHandover(ctx, tx, is, a.Wallet, now)
 	})
+}
+
+// addHandover stores the event of a hand-over, and tells both owners. A name may be handed
+// over several times in a second, and the time that an event is about makes it another one.
+func addHandover(ctx context.Context, tx *Tx, is lifecycle.Registration, former deed.Wallet, now time.Time) error {
+	var last int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(about_at), 0) FROM events WHERE reference = $1 AND type = $2`,
+		is.Reference, lifecycle.EventHandedOver).Scan(&last)
+	if err != nil {
+		return err
+	}
+	about := time.Unix(max(now.Unix(), last+1), 0)
+	happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: about}
+	told := event.OfRegistration(happened, former)
+	told.Data.NewOwner = is.Owner
+	tx.emit(told) // addEvent tells the new owner
+	return addEvent(ctx, tx, happened, is.Owner)
 }
 
 // notRecorded returns why an action could not be recorded.
