@@ -2,9 +2,11 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
@@ -62,6 +64,30 @@ func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
 		if d := s.domain(t, "first.com"); d.WalletAddress != string(owner.wallet) {
 			t.Errorf("got %+v", d)
 		}
+	})
+}
+
+// A codelessManager is a registry that does not answer when an auth code is wanted.
+type codelessManager struct{ registrar.Manager }
+
+func (codelessManager) AuthCode(context.Context, deed.Name) (deed.Secret, error) {
+	return "", errors.New("no answer")
+}
+
+// A hand-over that fails when the registry has locked the name already does not leave it
+// locked there in secret.
+func TestHandOverThatFailsHalfway(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", token).expect(t, 200, "")
+		s.pass(t, 2*time.Minute) // it is compared with the registry
+		s.api.Registrations.Manager = codelessManager{s.registry}
+		s.handOver(t, token, newAccount(t)).expect(t, 503, deed.CodeUnavailable)
+		s.runLifecycle(t)
+		if d := s.domain(t, "first.com"); !d.Locked {
+			t.Error("the registry has locked the name, and its owner is told that it is not")
+		}
+		s.audit(t)
 	})
 }
 
