@@ -26,13 +26,13 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24,
 			       our_servers_until = CASE WHEN $26 > our_servers_until THEN $26 ELSE our_servers_until END, `+dsSeen("$5", "$4", "$25", "$27")+`
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
-			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND owner = $28 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
 			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String(),
 			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline),
-			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil), unixOrZero(is.DSSeen)))
+			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil), unixOrZero(is.DSSeen), was.Owner))
 		if err != nil || !written {
 			return err
 		}
