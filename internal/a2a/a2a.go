@@ -66,9 +66,14 @@ func (s *Server) panicked(v any) error {
 	return a2a.NewError(a2a.ErrInternalError, "the service is unavailable: try again in a moment")
 }
 
-// bearer returns the token of a request, unchecked: the HTTP call checks it.
+// bearer returns the token of a request, unchecked: the HTTP call checks it. A request with
+// two headers has none, as over HTTP.
 func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	values := r.Header.Values("Authorization")
+	if len(values) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}

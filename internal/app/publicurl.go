@@ -22,7 +22,11 @@ func publicBase(c *Config, addr net.Addr) (*url.URL, error) {
 	if ip := net.ParseIP(host); ip.IsUnspecified() {
 		host = "localhost" // 0.0.0.0 is not an address to connect to
 	}
-	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
+	base := &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if origin, err := ParsePublicURL(base.String()); err == nil { // not for an address with a zone
+		return origin, nil
+	}
+	return base, nil
 }
 
 // ParsePublicURL parses the base URL that callers use. It returns it as browsers write the

@@ -1,6 +1,9 @@
 package app
 
-import "testing"
+import (
+	"net"
+	"testing"
+)
 
 // A public URL is an origin as browsers write it. What cannot be the domain of a sign-in
 // message, or is more than an origin, is refused.
@@ -33,6 +36,24 @@ func TestPublicURLIsAnOrigin(t *testing.T) {
 		u, err := ParsePublicURL(text)
 		if err != nil && want != "" || err == nil && u.String() != want {
 			t.Errorf("%s: got %v, %v, want %q", text, u, err, want)
+		}
+	}
+}
+
+// Without a public URL, the address that the service listens on is written as browsers do,
+// too: a page at port 80 could not sign in otherwise.
+func TestBaseWithoutPublicURL(t *testing.T) {
+	for listen, want := range map[string]string{
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "127.0.0.1:80": "http://127.0.0.1", "0.0.0.0:80": "http://localhost", "[::]:8080": "http://localhost:8080",
+		"[::1]:80": "http://[::1]", "[::1]:8080": "http://[::1]:8080", "[fe80::1%eth0]:8080": "http://[fe80::1%25eth0]:8080",
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := publicBase(&Config{}, addr)
+		if err != nil || u.String() != want {
+			t.Errorf("%s: got %v, %v, want %s", listen, u, err, want)
 		}
 	}
 }

@@ -19,6 +19,9 @@ func (a *App) newSignIn(ctx context.Context, base *url.URL) (*signin.Service, er
 	if err != nil {
 		return nil, fmt.Errorf("signin.keys: %w", err)
 	}
+	ring.OnError = func(err error) {
+		a.log.Error("the changed file of signin.keys cannot be read: the keys that it had before are still in use", "err", err)
+	}
 	now := a.config.Hooks.SignInNow
 	if now == nil {
 		now = a.clock.Now // a token of one node is used at another

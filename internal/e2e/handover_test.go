@@ -2,12 +2,15 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/local"
 	"deed.example/deed/internal/registration"
@@ -61,6 +64,30 @@ func TestHandOverWhileTheRegistryIsDown(t *testing.T) {
 		if d := s.domain(t, "first.com"); d.WalletAddress != string(owner.wallet) {
 			t.Errorf("got %+v", d)
 		}
+	})
+}
+
+// A codelessManager is a registry that does not answer when an auth code is wanted.
+type codelessManager struct{ registrar.Manager }
+
+func (codelessManager) AuthCode(context.Context, deed.Name) (deed.Secret, error) {
+	return "", errors.New("no answer")
+}
+
+// A hand-over that fails when the registry has locked the name already does not leave it
+// locked there in secret.
+func TestHandOverThatFailsHalfway(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", token).expect(t, 200, "")
+		s.pass(t, 2*time.Minute) // it is compared with the registry
+		s.api.Registrations.Manager = codelessManager{s.registry}
+		s.handOver(t, token, newAccount(t)).expect(t, 503, deed.CodeUnavailable)
+		s.runLifecycle(t)
+		if d := s.domain(t, "first.com"); !d.Locked {
+			t.Error("the registry has locked the name, and its owner is told that it is not")
+		}
+		s.audit(t)
 	})
 }
 
@@ -135,4 +162,34 @@ func unlocked(t *testing.T, r *local.Registry) {
 	if err := r.SetLock(t.Context(), "first.com", false); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whoever gets a name is told, also if it is handed on in the same second.
+func TestHandOverTwiceInASecond(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		owner, agent, heir := s.bought(t, "first.com"), newAccount(t), newAccount(t)
+		s.handOver(t, s.bearer(t, owner), agent).expect(t, 200, "")
+		s.handOver(t, s.bearer(t, agent), heir).expect(t, 200, "")
+		for who, want := range map[*account]int{owner: 1, agent: 2, heir: 1} {
+			told := 0
+			for _, e := range s.events(t, who, "").Events {
+				if e.Type == string(event.DomainHandedOver) {
+					told++
+				}
+			}
+			if told != want {
+				t.Errorf("%s was told %d times, want %d", who.wallet, told, want)
+			}
+		}
+		times := 0
+		for _, e := range s.domain(t, "first.com").Events {
+			if e.Type == "handed_over" {
+				times++
+			}
+		}
+		if times != 2 {
+			t.Errorf("the name has %d events, want 2", times)
+		}
+		s.audit(t)
+	})
 }

@@ -121,6 +121,26 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
+// An account shows when its wallet was last active: at its last call, to within a minute.
+func TestLastActive(t *testing.T) {
+	eachSignIn(t, func(t *testing.T, h *service, c *clock) {
+		access := h.tokens(t, newAccount(t)).Access
+		active := func(after time.Duration, path string, want time.Time) {
+			t.Helper()
+			c.advance(after)
+			h.get(t, path, "Authorization", "Bearer "+access)
+			if got := read[api.Account](t, h.bearer(t, access)); !got.LastActiveAt.Equal(want.Truncate(time.Second)) {
+				t.Errorf("got %s, want %s", got.LastActiveAt, want)
+			}
+		}
+		first := c.Now().Add(5 * time.Minute)
+		active(5*time.Minute, "/account", first)
+		active(59*time.Second, "/account/domains", first)
+		active(time.Second, "/account/events", first.Add(time.Minute))
+		active(time.Hour-7*time.Minute, "/dns/first.com", first.Add(54*time.Minute))
+	})
+}
+
 // Every kind of invalid message or signature; none consumes the nonce.
 func TestSignInRefusals(t *testing.T) {
 	eachSignIn(t, func(t *testing.T, h *service, c *clock) {

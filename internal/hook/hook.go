@@ -91,8 +91,11 @@ func (s *Sender) Send(ctx context.Context, url string, h http.Header, body []byt
 		return webhook.Outcome{Failure: failureOf(err)}
 	}
 	defer res.Body.Close() // what was read is discarded
-	// The status counts even if the body is too long, or breaks off.
-	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
+	// The status counts even if the body is too long, or breaks off. With 101 the body is the
+	// connection itself, which no deadline ends any more.
+	if res.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody))
+	}
 	return webhook.OutcomeOf(res.StatusCode)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,30 @@ func TestLongAnswersAreCutOff(t *testing.T) {
 	})
 	if got := hook.New(hook.Config{Allow: anywhere}).Send(t.Context(), url, http.Header{}, nil); got.Failure != webhook.FailureConnection {
 		t.Errorf("long headers: got %+v", got)
+	}
+}
+
+// A receiver that switches protocols, and then says nothing, is not waited for: that would
+// have no end.
+func TestSwitchedProtocols(t *testing.T) {
+	closed := make(chan error, 1)
+	url, _ := receiver(t, "127.0.0.1:0", func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			closed <- err
+			return
+		}
+		_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_ = buffered.Flush()
+		_, err = conn.Read(make([]byte, 1))
+		closed <- err
+		_ = conn.Close()
+	})
+	if got, want := hook.New(hook.Config{Allow: anywhere}).Send(t.Context(), url, http.Header{}, nil), (webhook.Outcome{Status: 101, Failure: webhook.FailureStatus}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if err := <-closed; err != io.EOF {
+		t.Errorf("the connection was not closed: %v", err)
 	}
 }
 

@@ -97,7 +97,7 @@ type Server struct {
 
 	draining       atomic.Bool
 	activeMessages clientLimiter             // of MCP and A2A
-	activeStreams  clientLimiter             // of job events
+	activeStreams  clientLimiter             // of jobs and of events
 	streamCount    atomic.Int64              // of all clients
 	prices         atomic.Pointer[priceList] // of today
 	description    atomic.Pointer[document]  // openapi.json, made on first use

@@ -31,6 +31,11 @@ const (
 
 // A Ring holds the token keys of one file. Make one with Open.
 type Ring struct {
+	// OnError is called about once a second while a changed file cannot be read: then keys
+	// that were removed from it are still in use. It may be nil, and is set before the
+	// first call of Keys.
+	OnError func(error)
+
 	path string
 	now  func() time.Time
 
@@ -64,11 +69,18 @@ func (r *Ring) Keys() []signin.TokenKey {
 	defer r.mu.Unlock()
 	if now := r.now(); now.Sub(r.checked) >= statInterval || now.Before(r.checked) {
 		r.checked = now
-		if info, err := os.Stat(r.path); err == nil && !info.ModTime().Equal(r.modified) {
-			_ = r.read() // keep the old keys
+		if info, err := os.Stat(r.path); err != nil || !info.ModTime().Equal(r.modified) {
+			r.reload()
 		}
 	}
 	return r.keys
+}
+
+// reload reads the changed file, or keeps the old keys. The caller holds mu.
+func (r *Ring) reload() {
+	if err := r.read(); err != nil && r.OnError != nil {
+		r.OnError(err)
+	}
 }
 
 // read reads the file. The caller holds mu, or has exclusive access. The modification

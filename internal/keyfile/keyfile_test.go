@@ -91,7 +91,8 @@ func TestRotateRefusesOtherFiles(t *testing.T) {
 	}
 }
 
-// A file that becomes corrupt at run time does not replace the loaded keys.
+// A file that becomes corrupt at run time does not replace the loaded keys, and is reported:
+// whoever has removed a leaked key must know that it is still in use.
 func TestCorruptFileIsNotLoaded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	now := time.Now()
@@ -99,12 +100,34 @@ func TestCorruptFileIsNotLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var reported []error
+	r.OnError = func(err error) { reported = append(reported, err) }
 	want := r.Keys()[0]
-	if err := os.WriteFile(path, []byte("nonsense"), 0o600); err != nil {
+	good, err := os.ReadFile(path)
+	if err != nil || len(reported) != 0 {
+		t.Fatalf("got %v, %v", err, reported)
+	}
+	for name, spoil := range map[string]func() error{
+		"corrupt": func() error { return os.WriteFile(path, []byte("nonsense"), 0o600) },
+		"gone":    func() error { return os.Remove(path) },
+	} {
+		reported = nil
+		if err := spoil(); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Keys(); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+		if len(reported) != 1 || strings.Contains(reported[0].Error(), "nonsense") {
+			t.Errorf("%s: got %v, want one error", name, reported)
+		}
+	}
+	if err := os.WriteFile(path, append([]byte("# repaired\n"), good...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.Keys(); len(got) != 1 || got[0] != want {
-		t.Errorf("got %v, want %v", got, want)
+	reported = nil
+	if got := r.Keys(); len(got) != 1 || got[0] != want || len(reported) != 0 {
+		t.Errorf("repaired: got %v, %v", got, reported)
 	}
 }
 

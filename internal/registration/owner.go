@@ -174,10 +174,11 @@ func (s *Service) secure(ctx context.Context, r lifecycle.Registration) error {
 		return deed.Invalid("domain", "%s is on its way to another registrar", r.Name)
 	}
 	if err := s.Manager.SetLock(ctx, r.Name, true); err != nil {
-		return fmt.Errorf("lock %s: %w", r.Name, err)
+		return s.compareUnanswered(ctx, r.Name, fmt.Errorf("lock %s: %w", r.Name, err))
 	}
 	if _, err := s.Manager.AuthCode(ctx, r.Name); err != nil {
-		return fmt.Errorf("make a new auth code for %s: %w", r.Name, err)
+		err = fmt.Errorf("make a new auth code for %s: %w", r.Name, err)
+		return errors.Join(err, s.Names.CompareSoon(context.WithoutCancel(ctx), r.Name)) // it is locked
 	}
 	return nil
 }

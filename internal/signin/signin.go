@@ -43,6 +43,9 @@ type Store interface {
 
 	// Generation returns the generation that the wallet's tokens must have.
 	Generation(ctx context.Context, w deed.Wallet) (int64, error)
+
+	// NoteActivity stores that the wallet was active at a time, at most once a minute.
+	NoteActivity(ctx context.Context, w deed.Wallet, at time.Time) error
 }
 
 // A Verifier verifies that a wallet signed a hash: by its key, or, for a contract, by
@@ -178,10 +181,11 @@ func (s *Service) Revoke(ctx context.Context, w deed.Wallet) (int, error) {
 	return n, nil
 }
 
-// Authenticate returns the wallet of an access token. It fails with
+// Authenticate returns the wallet of an access token, which is active now. It fails with
 // CodeTokenInvalid or CodeTokenExpired.
 func (s *Service) Authenticate(ctx context.Context, token string) (deed.Wallet, error) {
-	c, err := s.readAccess(token, s.Now())
+	now := s.Now()
+	c, err := s.readAccess(token, now)
 	if err != nil {
 		return "", err
 	}
@@ -193,5 +197,6 @@ func (s *Service) Authenticate(ctx context.Context, token string) (deed.Wallet, 
 	if generation != c.Generation {
 		return "", Refusal(deed.CodeTokenInvalid, "the tokens of this wallet were revoked: sign in again")
 	}
+	_ = s.Store.NoteActivity(ctx, w, now) // a call does not fail because its time cannot be stored
 	return w, nil
 }

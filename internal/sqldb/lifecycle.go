@@ -26,13 +26,13 @@ func (s Registrations) UpdateRegistration(ctx context.Context, was, is lifecycle
 			       glue = $16, epp_status = $17, phase = $18, phase_at = $19, roid = $21, verify = $22, verify_by = $23, compared_at = $24,
 			       our_servers_until = CASE WHEN $26 > our_servers_until THEN $26 ELSE our_servers_until END, `+dsSeen("$5", "$4", "$25", "$27")+`
 			 WHERE domain = $8 AND reference = $9 AND expires_at = $10 AND status = $11 AND updated_at = $12
-			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND cancelling_at IS NULL`,
+			   AND (locked_at IS NOT NULL) = $13 AND nameservers = $14 AND ds = $15 AND glue = $20 AND owner = $28 AND cancelling_at IS NULL`,
 			is.Status, is.Expires.Unix(), lockedAt(is.Locked, now), strings.Join(is.Nameservers, " "), dsColumn(is.DS), changed.Unix(), next.Unix(),
 			was.Name, was.Reference, was.Expires.Unix(), was.Status, was.Updated.Unix(),
 			was.Locked, strings.Join(was.Nameservers, " "), dsColumn(was.DS),
 			is.Glue.String(), storable(strings.Join(is.Registry.Statuses, " ")), is.Registry.Phase, unixOrZero(is.Registry.Since), was.Glue.String(),
 			storable(is.Registry.ROID), storable(strings.Join(is.Registry.Verification.Claims, " ")), unixOrZero(is.Registry.Verification.Deadline),
-			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil), unixOrZero(is.DSSeen)))
+			unixOrZero(is.Compared), now.Unix(), unixOrZero(is.OurServersUntil), unixOrZero(is.DSSeen), was.Owner))
 		if err != nil || !written {
 			return err
 		}
@@ -148,12 +148,25 @@ func (s Registrations) recordAction(ctx context.Context, is lifecycle.Registrati
 		if err := leaveMove(ctx, tx, is, now); err != nil {
 			return err
 		}
-		happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: now}
-		told := event.OfRegistration(happened, a.Wallet)
-		told.Data.NewOwner = is.Owner
-		tx.emit(told) // the former owner; addEvent tells the new one
-		return addEvent(ctx, tx, happened, is.Owner)
+		return addHandover(ctx, tx, is, a.Wallet, now)
 	})
+}
+
+// addHandover stores the event of a hand-over, and tells both owners. A name may be handed
+// over several times in a second, and the time that an event is about makes it another one.
+func addHandover(ctx context.Context, tx *Tx, is lifecycle.Registration, former deed.Wallet, now time.Time) error {
+	var last int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(about_at), 0) FROM events WHERE reference = $1 AND type = $2`,
+		is.Reference, lifecycle.EventHandedOver).Scan(&last)
+	if err != nil {
+		return err
+	}
+	about := time.Unix(max(now.Unix(), last+1), 0)
+	happened := lifecycle.Event{Name: is.Name, Reference: is.Reference, Type: lifecycle.EventHandedOver, At: now, About: about}
+	told := event.OfRegistration(happened, former)
+	told.Data.NewOwner = is.Owner
+	tx.emit(told) // addEvent tells the new owner
+	return addEvent(ctx, tx, happened, is.Owner)
 }
 
 // notRecorded returns why an action could not be recorded.

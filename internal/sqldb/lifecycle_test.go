@@ -18,6 +18,7 @@ func TestOwnerActionDuringRegistryQuery(t *testing.T) {
 	acts := map[string]func(r *lifecycle.Registration){
 		"nameservers": func(r *lifecycle.Registration) { r.Nameservers = []string{"ns1.example.net", "ns2.example.net"} },
 		"lock":        func(r *lifecycle.Registration) { r.Locked = !r.Locked },
+		"handover":    func(r *lifecycle.Registration) { r.Owner = "0x00000000000000000000000000000000000000aa" },
 	}
 	for kind, change := range acts {
 		t.Run(kind, func(t *testing.T) {
@@ -39,7 +40,7 @@ func TestOwnerActionDuringRegistryQuery(t *testing.T) {
 					t.Errorf("written %v, %v", written, err)
 				}
 				got, err := s.names.Registration(t.Context(), "first.com")
-				if err != nil || got.Locked != is.Locked || !slices.Equal(got.Nameservers, is.Nameservers) || got.Status != was.Status {
+				if err != nil || got.Locked != is.Locked || got.Owner != is.Owner || !slices.Equal(got.Nameservers, is.Nameservers) || got.Status != was.Status {
 					t.Errorf("got %+v, %v", got, err)
 				}
 			})

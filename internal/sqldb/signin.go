@@ -16,6 +16,10 @@ const (
 	// sweepInterval is the minimum interval between deletions of expired rows.
 	sweepInterval = 10 * time.Second
 
+	// nonceRetention is how long used nonces are kept after their expiry: a sign-in that was
+	// checked before it may be stored later, and a clock may be set back.
+	nonceRetention = 10 * time.Minute
+
 	// expiredRetention is how long expired refresh tokens are kept, to be reported as expired.
 	expiredRetention = 30 * 24 * time.Hour
 
@@ -32,6 +36,7 @@ type Sessions struct {
 	db          *DB
 	now         func() time.Time
 	generations *generations
+	active      activity
 	swept       atomic.Int64 // when, in Unix seconds
 }
 
@@ -113,7 +118,7 @@ func (s *Sessions) sweep(ctx context.Context, tx *Tx) error {
 	if now-last < int64(sweepInterval/time.Second) || !s.swept.CompareAndSwap(last, now) {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now); err != nil {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM used_nonces WHERE ends <= $1`, now-int64(nonceRetention/time.Second)); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, s.db.deleteTokens("expires_at"), now-int64(expiredRetention/time.Second), sweepLimit); err != nil {

@@ -14,6 +14,33 @@ import (
 
 const day = 24 * time.Hour
 
+// A used nonce opens no other session, even if that was checked before the nonce expired and
+// is stored after it: the signature of a contract wallet takes a while, and the node may have
+// been stopped meanwhile. After that the nonce is deleted.
+func TestUsedNonceIsKnownAfterItsExpiry(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		clock := noon
+		s := sqldb.NewSessions(db, func() time.Time { return clock })
+		create(t, s, "nonce", "f0", "h0")
+		for i, after := range []time.Duration{signin.NonceLifetime, signin.NonceLifetime + 9*time.Minute} {
+			clock = noon.Add(after)
+			other := session(fmt.Sprint("n", i), fmt.Sprint("f", i+1), fmt.Sprint("h", i+1)) // deletes what has expired
+			other.NonceEnds = clock.Add(signin.NonceLifetime)
+			if _, err := s.CreateSession(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.CreateSession(t.Context(), session("nonce", "again", "again")); deed.CodeOf(err) != deed.CodeValidation {
+				t.Errorf("after %s: got %v", after, err)
+			}
+		}
+		clock = noon.Add(time.Hour)
+		create(t, s, "last", "f3", "h3") // it has expired, too
+		if n, err := db.Text(t.Context(), `SELECT count(*) FROM used_nonces`); err != nil || n != "0" {
+			t.Errorf("%s nonces are stored, %v, want none", n, err)
+		}
+	})
+}
+
 // A used token ends its family for 30 days, which is at least until it would have
 // expired, and an expired one is reported as such for 30 days. Then both are deleted, like
 // those that were ended.

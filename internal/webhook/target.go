@@ -78,10 +78,11 @@ func parseTarget(text string, local bool) (host string, err error) {
 		if !local && !Public(a) {
 			return bad("the address is not on the public internet")
 		}
+		host = a.Unmap().String() // however it is written, it is one host
 	} else if !goodHost(host, local) {
 		return bad("the host must be a full domain name in ASCII, as hooks.example.com")
 	}
-	if port := u.Port(); port != "" && port != defaultPorts[u.Scheme] {
+	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != defaultPorts[u.Scheme] {
 		return net.JoinHostPort(host, port), nil
 	}
 	return host, nil

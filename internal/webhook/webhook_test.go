@@ -56,6 +56,8 @@ func TestHostsOfTargets(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://Hooks.Example.COM./A": "hooks.example.com", "https://hooks.example.com:443/": "hooks.example.com", "https://hooks.example.com:8443/": "hooks.example.com:8443",
 		"http://127.0.0.1:80/": "127.0.0.1", "http://127.0.0.1:443/": "127.0.0.1:443", "https://[2606:4700:4700::1111]:8443/": "[2606:4700:4700::1111]:8443",
+		"https://hooks.example.com:0443/": "hooks.example.com", "https://hooks.example.com:08443/": "hooks.example.com:8443", // written otherwise
+		"https://[2606:4700:4700:0::1111]/": "2606:4700:4700::1111", "https://[::ffff:8.8.8.8]/": "8.8.8.8",
 	} {
 		if host, err := parseTarget(url, true); err != nil || host != want {
 			t.Errorf("%s: got %q, %v", url, host, err)
