@@ -100,7 +100,10 @@ func (c *client) send(ctx context.Context, r request, body []byte, out any) erro
 	if err != nil {
 		return fmt.Errorf("no reply: %w", urlerror.Cause(err))
 	}
-	defer func() { _ = reply.Body.Close() }() // it was read
+	defer func() { _ = reply.Body.Close() }()              // it was read
+	if reply.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which no deadline ends
+		return fmt.Errorf("the reply has status %d", reply.StatusCode)
+	}
 	limit := r.limit
 	if limit == 0 {
 		limit = maxReply

@@ -303,3 +303,20 @@ func TestHostileCheck(t *testing.T) {
 		t.Errorf("got %v, want %s", err, deed.CodeTLDNotSupported)
 	}
 }
+
+// A vendor that switches protocols, and then says nothing, is not waited for.
+func TestVendorSwitchesProtocols(t *testing.T) {
+	b := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return // the backend notices
+		}
+		_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+		_ = buffered.Flush()
+		_, _ = conn.Read(make([]byte, 1))
+		_ = conn.Close()
+	})
+	if _, err := b.Holding(t.Context(), "one.com"); err == nil || deed.CodeOf(err) == deed.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+}

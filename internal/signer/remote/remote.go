@@ -112,13 +112,13 @@ func (s *Signer) call(ctx context.Context, out any, method string, params ...any
 	if err != nil {
 		return fmt.Errorf("%s of the signer: %w", method, urlerror.Cause(err))
 	}
-	defer res.Body.Close() // it is read below
+	defer res.Body.Close()               // it is read below, or not wanted
+	if res.StatusCode != http.StatusOK { // with 101, the body is the connection, which no deadline ends
+		return fmt.Errorf("%s: the signer answers with status %d", method, res.StatusCode)
+	}
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxResponse))
 	if err != nil {
 		return fmt.Errorf("%s of the signer: %w", method, err)
-	}
-	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: the signer answers with status %d", method, res.StatusCode)
 	}
 	result := struct {
 		Result any       `json:"result"`

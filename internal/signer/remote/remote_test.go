@@ -48,6 +48,7 @@ func TestOpenRefuses(t *testing.T) {
 		"without the key": &signertest.Web3Signer{ChainID: 1},
 		"redirect":        http.RedirectHandler("http://127.0.0.1:1/", http.StatusTemporaryRedirect),
 		"nonsense":        http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) }), // the test fails without it
+		"other protocol":  http.HandlerFunc(switchProtocols),
 	} {
 		server := httptest.NewServer(h)
 		defer server.Close()
@@ -59,4 +60,16 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := remote.Open(t.Context(), "http://user:hunter2@127.0.0.1:1/", walletOf(t, key)); err == nil || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("down: got %v", err)
 	}
+}
+
+// switchProtocols answers 101, and then says nothing until the caller has closed the connection.
+func switchProtocols(w http.ResponseWriter, _ *http.Request) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // the caller notices
+	}
+	_, _ = buffered.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	_ = buffered.Flush()
+	_, _ = conn.Read(make([]byte, 1))
+	_ = conn.Close()
 }
