@@ -44,7 +44,7 @@ func (a *App) openHTTP(ctx context.Context) error {
 		return err
 	}
 	executor := newExecutor(a.API.Handler())
-	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Sandbox: a.API.Sandbox != nil, Stopping: a.API.Draining}
+	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Limits: c.Limits, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Sandbox: a.API.Sandbox != nil, Stopping: a.API.Draining}
 	a.HTTP = a.API.Configure()
 	if err := a.listenForOperators(); err != nil {
 		return err

@@ -68,7 +68,7 @@ func (h *service) enableMCP(advance func()) {
 	h.api.MCP = deedmcp.NewHandler(&agent.Executor{
 		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
 		Pause: func(ctx context.Context, _ time.Duration) error { advance(); return ctx.Err() },
-	}, deedmcp.Site{Version: "test", PublicURL: h.api.PublicURL})
+	}, deedmcp.Site{Version: "test", PublicURL: h.api.PublicURL, Limits: h.api.Limits})
 }
 
 // use calls a tool, with the payment if it is not nil.
