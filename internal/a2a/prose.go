@@ -16,8 +16,10 @@ import (
 	"deed.example/deed/internal/wirejson"
 )
 
-// maxNamesInText limits how many names in a text are checked.
-const maxNamesInText = 5
+const (
+	maxNamesInText = 5   // that are checked
+	maxWordsInText = 100 // that are looked at for names
+)
 
 // nameInText finds what may be a domain name in a text. Its labels take more than those
 // of a name may have, so that the end of a longer word is not taken for a name: of
@@ -95,10 +97,11 @@ func sentence(r api.Found) string {
 }
 
 // namesIn returns the domain names in the texts of a message.
-func namesIn(m *a2a.Message) []string {
-	var out []string
+func namesIn(m *a2a.Message) (out []string) {
+	words := maxWordsInText
 	for _, part := range m.Parts {
-		for _, word := range nameInText.FindAllString(part.Text(), -1) {
+		for _, word := range nameInText.FindAllString(part.Text(), words) {
+			words--
 			name, err := deed.ParseName(strings.Trim(word, "-"))
 			if err == nil && !slices.Contains(out, string(name)) && len(out) < maxNamesInText {
 				out = append(out, string(name))

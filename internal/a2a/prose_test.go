@@ -14,15 +14,16 @@ import (
 func TestNamesInText(t *testing.T) {
 	for text, want := range map[string][]string{
 		"Is Example.com free? Or example.io, i.e. my 2nd choice.": {"example.com", "example.io"},
-		"is bücher.com free?":                                 {"xn--bcher-kva.com"},
-		"example.comは空いていますか":                                 {"example.com"},
-		"https://example.com/a.b, mailto:bob@example.net.":    {"example.com", "example.net"},
-		"-example.com\n-example.net":                          {"example.com", "example.net"},
-		"my_example.com, b%C3%BCcher.com, x❤example.com":      nil,
-		"v1.2, 192.0.2.1, 3.50 USDC, and so on... that is it": nil,
-		"www.example.com, foo.bücher.com":                     nil, // hosts
-		"example.com EXAMPLE.COM example.com.":                {"example.com"},
-		"a.com b.com c.com d.com e.com f.com":                 {"a.com", "b.com", "c.com", "d.com", "e.com"},
+		"is bücher.com free?":                                      {"xn--bcher-kva.com"},
+		"example.comは空いていますか":                                      {"example.com"},
+		"https://example.com/a.b, mailto:bob@example.net.":         {"example.com", "example.net"},
+		"-example.com\n-example.net":                               {"example.com", "example.net"},
+		"my_example.com, b%C3%BCcher.com, x❤example.com":           nil,
+		"v1.2, 192.0.2.1, 3.50 USDC, and so on... that is it":      nil,
+		"www.example.com, foo.bücher.com":                          nil, // hosts
+		"example.com EXAMPLE.COM example.com.":                     {"example.com"},
+		"a.com b.com c.com d.com e.com f.com":                      {"a.com", "b.com", "c.com", "d.com", "e.com"},
+		strings.Repeat("a_b.com ", maxWordsInText) + "example.com": nil,
 	} {
 		if got := namesIn(a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart(text))); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
