@@ -41,10 +41,6 @@ type Server struct {
 	Executor *agent.Executor
 	Log      *slog.Logger
 	Sandbox  bool // the service has test money
-
-	// Stopping reports whether this process is about to stop. Streams then end, and
-	// their clients subscribe again at another node.
-	Stopping func() bool
 }
 
 // ServeHTTP serves one JSON-RPC request.
