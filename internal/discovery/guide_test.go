@@ -29,7 +29,7 @@ func TestGuidesAreComplete(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/llms-full.txt", "/SKILL.md"} {
-		for _, want := range []string{"| .com | 13.06 | 14.07 | 15.08 |", "searches and checks: 61 in a minute", "`POST /dns/{domain}` costs 0.10 USDC", "SERVICE_UNAVAILABLE"} {
+		for _, want := range []string{"| .com | 13.06 | 14.07 | 15.08 |", "searches and checks: 61 in a minute", "`POST /dns/{domain}` costs 0.10 USDC", "`POST /dns/{domain}/batch` costs 0.10 USDC for each change.", "`POST /domains/register` costs the price of the order.", "SERVICE_UNAVAILABLE"} {
 			if !strings.Contains(s.get(path), want) {
 				t.Errorf("%s does not say %q", path, want)
 			}
