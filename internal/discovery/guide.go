@@ -138,10 +138,8 @@ func (s *Server) steps(g *guide) {
 func (s *Server) prices(g *guide, listings []catalog.Listing) {
 	g.line("%d TLDs; `GET /domains/pricing` lists all. Per year, in USDC:\n", len(listings))
 	g.line("| TLD | registration | renewal | transfer |\n|---|---|---|---|")
-	for _, l := range listings {
-		if slices.Contains([]deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai"}, l.TLD) {
-			g.line("| .%s | %s | %s | %s |", l.TLD, l.Registration, l.Renewal, l.Transfer)
-		}
+	for _, l := range shown(listings) {
+		g.line("| .%s | %s | %s | %s |", l.TLD, l.Registration, l.Renewal, l.Transfer)
 	}
 	g.line("")
 	for _, c := range s.calls {
@@ -149,6 +147,16 @@ func (s *Server) prices(g *guide, listings []catalog.Listing) {
 			g.line("- `%s` costs %s.", c, c.price)
 		}
 	}
+}
+
+// shown returns the listings of popular TLDs, or as many others if none of these is sold.
+func shown(listings []catalog.Listing) []catalog.Listing {
+	popular := []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai"}
+	out := slices.DeleteFunc(slices.Clone(listings), func(l catalog.Listing) bool { return !slices.Contains(popular, l.TLD) })
+	if len(out) == 0 {
+		return listings[:min(len(listings), len(popular))]
+	}
+	return out
 }
 
 func (s *Server) limits(g *guide) {

@@ -103,6 +103,31 @@ func encoded(t *testing.T, v any) []byte {
 	return raw
 }
 
+// A service that sells none of the usual TLDs is found, searched and described with those
+// that it sells.
+func TestServiceOfOneTLD(t *testing.T) {
+	s := openEnv(t, options{limits: generous()})
+	var rest []catalog.Wholesale
+	for _, l := range s.api.Catalog.Listings() {
+		rest = append(rest, catalog.Wholesale{TLD: l.TLD, Closed: l.TLD != "de"})
+	}
+	if err := s.api.Catalog.Apply(t.Context(), sqldb.Prices{DB: s.db}, rest); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/domains/register", "/domains/renew", "/domains/transfer"} {
+		if offer, _ := s.probe(t, path); offer.Accepts[0].Amount != "5930000" || offer.Resource.Description != "a .de name for 1 year" {
+			t.Errorf("%s: got %+v", path, offer)
+		}
+	}
+	var found api.SearchResult
+	if got := s.get(t, "/domains/search?query=first"); json.Unmarshal([]byte(got.body), &found) != nil || len(found.Results) != 1 || found.Results[0].Domain != "first.de" {
+		t.Errorf("a search: got %d %s", got.status, got.body)
+	}
+	if got := s.get(t, "/SKILL.md").body; !strings.Contains(got, "| .de | 5.93 |") {
+		t.Errorf("got %s", got)
+	}
+}
+
 // The documents that state prices follow those of registrars, which change while the
 // service runs.
 func TestDocumentsFollowPrices(t *testing.T) {
