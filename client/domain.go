@@ -2,12 +2,24 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"strings"
 
 	"deed.example/deed/api"
 )
 
+// dots are those that separate labels (IDNA2003, 3.1).
+const dots = ".\u3002\uff0e\uff61"
+
 // Domain returns a registered name.
 func (c *Client) Domain(ctx context.Context, name string) (api.Domain, error) {
+	if !strings.ContainsAny(name, dots) { // pricing would be another call
+		return api.Domain{}, &Error{
+			Status: http.StatusBadRequest, Code: CodeValidation, Title: "Invalid request",
+			Message: fmt.Sprintf("domain: %q is not a domain name: write label and TLD and nothing else, such as example.com", name),
+		}
+	}
 	return call[api.Domain](ctx, c, request{method: "GET", path: path("domains", name)}, nil)
 }
 

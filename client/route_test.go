@@ -141,6 +141,22 @@ func owned(t *testing.T) (*buyer, string) {
 	return s, order.Domain
 }
 
+// A label that is a path of another call is not a name.
+func TestDomainOfALabel(t *testing.T) {
+	c, err := client.New(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []string{"pricing", "search", "check", "nothing", ""} {
+		if d, err := c.Domain(t.Context(), label); client.CodeOf(err) != client.CodeValidation {
+			t.Errorf("%s: got %+v, %v", label, d, err)
+		}
+	}
+	if _, err := c.Domain(t.Context(), "nothing。com"); client.CodeOf(err) != client.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestOwnersCalls(t *testing.T) {
 	s, name := owned(t)
 	d, err := s.Domain(t.Context(), name)

@@ -6,12 +6,12 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/version.sh
 
-version=$(version)
+version=$(version) arch=${GOARCH:-$(go env GOARCH)}
 rm -rf dist/rootfs
 mkdir -p dist/rootfs/{etc/ssl/certs,tmp,data}
 chmod 1777 dist/rootfs/tmp
 chmod 777 dist/rootfs/data # a volume replaces it
-CGO_ENABLED=0 GOOS=linux GOARCH="${GOARCH:-$(go env GOARCH)}" go build -trimpath -buildvcs=false -ldflags "-s -w $(stamp)" -o dist/rootfs/deed ./cmd/deed
+CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -buildvcs=false -ldflags "-s -w $(stamp)" -o dist/rootfs/deed ./cmd/deed
 cp /etc/ssl/certs/ca-certificates.crt dist/rootfs/etc/ssl/certs/
 echo 'deed:x:65532:65532::/data:/deed' >dist/rootfs/etc/passwd
 echo 'deed:x:65532:' >dist/rootfs/etc/group
@@ -23,7 +23,7 @@ if ! command -v buildah >/dev/null; then
 fi
 archive=dist/deed_${version}_oci.tar image=deed:$(image_tag)
 rm -f "$archive"
-buildah --storage-driver vfs bud --isolation chroot --format oci --timestamp 0 --tag "$image" --file deploy/Containerfile dist
+buildah --storage-driver vfs bud --isolation chroot --format oci --arch "$arch" --timestamp 0 --tag "$image" --file deploy/Containerfile dist
 buildah --storage-driver vfs push "$image" "oci-archive:$archive:$image"
 ls -l "$archive"
 echo "deed: podman load --input $archive makes it localhost/$image"

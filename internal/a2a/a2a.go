@@ -41,10 +41,6 @@ type Server struct {
 	Executor *agent.Executor
 	Log      *slog.Logger
 	Sandbox  bool // the service has test money
-
-	// Stopping reports whether this process is about to stop. Streams then end, and
-	// their clients subscribe again at another node.
-	Stopping func() bool
 }
 
 // ServeHTTP serves one JSON-RPC request.
@@ -124,11 +120,20 @@ func (c *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageReq
 
 // do runs a parsed request.
 func (c *requestHandler) do(ctx context.Context, r request) (a2a.SendMessageResult, error) {
-	a, err := c.Executor.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: c.bearer, Payment: r.payment, From: c.from})
+	a, err := c.run(ctx, r)
 	if err != nil {
-		return nil, c.failed(ctx, fmt.Errorf("run %s: %w", r.tool.Name, err))
+		return nil, err
 	}
 	return r.reply(a), nil
+}
+
+// run returns the answer of the HTTP interface to a parsed request.
+func (c *requestHandler) run(ctx context.Context, r request) (agent.Answer, error) {
+	a, err := c.Executor.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: c.bearer, Payment: r.payment, From: c.from})
+	if err != nil {
+		return a, c.failed(ctx, fmt.Errorf("run %s: %w", r.tool.Name, err))
+	}
+	return a, nil
 }
 
 // failed logs an internal error and returns the one for the caller.
@@ -140,12 +145,7 @@ func (c *requestHandler) failed(ctx context.Context, err error) error {
 // GetTask returns the state of an order, or the current offer for a request.
 func (c *requestHandler) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2a.Task, error) {
 	if r, ok := parseOfferID(string(in.ID)); ok {
-		result, err := c.do(ctx, r)
-		task, offered := result.(*a2a.Task)
-		if err == nil && !offered {
-			err = a2a.NewError(a2a.ErrTaskNotFound, "this offer does not stand any more: ask again")
-		}
-		return task, err
+		return c.offer(ctx, r)
 	}
 	return c.job(ctx, in.ID, "")
 }

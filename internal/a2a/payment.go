@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"strings"
@@ -69,6 +70,32 @@ func parseOfferID(id string) (request, bool) {
 	}
 	tool, found := agent.Find(in.Skill)
 	return request{tool: tool, arguments: in.Arguments}, found && tool.Paid
+}
+
+// offer returns the current offer for a request. An offer that cannot be made now, because
+// a token is missing or the service is down, still stands.
+func (c *requestHandler) offer(ctx context.Context, r request) (*a2a.Task, error) {
+	a, err := c.run(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if task, ok := r.reply(a).(*a2a.Task); ok {
+		return task, nil
+	}
+	var said api.Error
+	_ = json.Unmarshal(a.Body, &said) // an answer that is no error has none of its members
+	switch text := said.Code + ": " + said.Message; {
+	case a.Status == http.StatusUnauthorized:
+		return nil, a2a.NewError(a2a.ErrUnauthenticated, text)
+	case a.Status == http.StatusForbidden:
+		return nil, a2a.NewError(a2a.ErrUnauthorized, text)
+	case a.Status == http.StatusTooManyRequests || a.Status >= http.StatusInternalServerError:
+		return nil, a2a.NewError(a2a.ErrServerError, text)
+	case a.Done():
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "this offer does not stand any more: ask again")
+	default:
+		return nil, a2a.NewError(a2a.ErrTaskNotFound, "this offer does not stand any more: "+text)
+	}
 }
 
 // unpaid returns the task for a request without a valid payment, with the offer

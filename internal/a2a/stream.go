@@ -37,8 +37,9 @@ func (c *requestHandler) SubscribeToTask(ctx context.Context, in *a2a.SubscribeT
 	return c.follow(ctx, task)
 }
 
-// follow yields the task and each of its changes until it has ended. If there is
-// no free slot, it yields the task only, and the client can poll.
+// follow yields the task and each of its changes until it has ended, or this process
+// stops: its client subscribes again at another node. If there is no free slot, it yields
+// the task only, and the client can poll.
 func (c *requestHandler) follow(ctx context.Context, task *a2a.Task) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		if !yield(task, nil) || idle(task) {
@@ -52,7 +53,7 @@ func (c *requestHandler) follow(ctx context.Context, task *a2a.Task) iter.Seq2[a
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxStreamDuration)
 		defer cancel()
-		for c.Executor.Pause(ctx, pollInterval) == nil && !c.Stopping() {
+		for c.Executor.Pause(ctx, pollInterval) == nil && !c.Executor.Stopping() {
 			next, err := c.job(ctx, task.ID, task.ContextID)
 			if err != nil {
 				continue // a failed poll says nothing about the job

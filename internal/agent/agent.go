@@ -49,7 +49,8 @@ type Tool struct {
 
 	Example string // arguments as JSON
 
-	question string // what a local user is asked first; optional
+	siblings []string // values of the last part of Path that are paths of other calls
+	question string   // what a local user is asked first; optional
 
 	finish func(args arguments, e *Executor, a Answer) Answer // post-processes the answer; optional
 }

@@ -180,7 +180,7 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 			c.Question = strings.ReplaceAll(c.Question, "{"+a.Name+"}", strings.Trim(short(v), `"`))
 		default:
 			text, ok := plain(v, a.List)
-			if !ok || text == "" && (a.In == InPath || a.List && a.Required) {
+			if !ok || text == "" && a.List && a.Required || a.In == InPath && t.elsewhere(text) {
 				rejected := refused(a.Name, "cannot be %s%s", short(v), t.about(a.Name))
 				return Call{}, &rejected
 			}
@@ -192,6 +192,12 @@ func (t Tool) call(args arguments) (Call, *Answer) {
 		c.Body, _ = wirejson.Marshal(body) // its members are valid JSON
 	}
 	return c, nil
+}
+
+// elsewhere reports whether the call would be another one with this text in its path:
+// /domains/pricing instead of a name, or the path above for two dots.
+func (t Tool) elsewhere(text string) bool {
+	return text == "" || text == "." || text == ".." || slices.Contains(t.siblings, text)
 }
 
 // place puts the text of an argument where it belongs.

@@ -42,3 +42,35 @@ func TestListsThatCannotBeSent(t *testing.T) {
 		t.Errorf("no TLDs, which are the standard set: got %s", a.Body)
 	}
 }
+
+// What would make the path that of another call is refused: get_domain of "pricing" would
+// send the whole price list.
+func TestPathsOfOtherCalls(t *testing.T) {
+	called := ""
+	service := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		called = r.URL.Path
+		_, _ = w.Write([]byte(`{}`))
+	})
+	for tool, values := range map[string][]string{
+		"get_domain":         {"pricing", "search", "check", "", ".", ".."},
+		"get_job":            {"", ".", ".."},
+		"list_dns_revisions": {"", ".", ".."},
+		"cancel_domain":      {"", ".", ".."},
+	} {
+		argument := "domain"
+		if tool == "get_job" {
+			argument = "job_id"
+		}
+		for _, value := range values {
+			called = ""
+			a := do(t, service, tool, agent.Request{Arguments: []byte(`{"` + argument + `":"` + value + `"}`)})
+			var got api.Error
+			if err := json.Unmarshal(a.Body, &got); err != nil || a.Status != 400 || len(got.Details) != 1 || got.Details[0].Field != argument || called != "" {
+				t.Errorf("%s of %q: called %q, got %d %s", tool, value, called, a.Status, a.Body)
+			}
+		}
+	}
+	if do(t, service, "get_domain", agent.Request{Arguments: []byte(`{"domain":"pricing.com"}`)}); called != "/domains/pricing.com" {
+		t.Errorf("called %q", called)
+	}
+}

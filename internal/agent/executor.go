@@ -29,6 +29,10 @@ type Executor struct {
 	// WaitSlots limits how many calls wait for a job at the same time: its capacity
 	// is the limit. A call that finds no free slot returns without waiting.
 	WaitSlots chan struct{}
+
+	// Stopping reports whether this process is about to stop. Calls that wait for a job
+	// then return its current state, and the agent asks another node.
+	Stopping func() bool
 }
 
 // A Request is one call of a tool.
@@ -87,9 +91,9 @@ func parseWait(args arguments) (time.Duration, *Answer) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// wait polls the job that an answer names until the job has ended or the timeout
-// has passed. A timeout does not cancel the order: wait then returns the last
-// known state.
+// wait polls the job that an answer names until the job has ended, the timeout has
+// passed or this process stops. That does not cancel the order: wait then returns the
+// last known state.
 func (e *Executor) wait(ctx context.Context, t Tool, a Answer, timeout time.Duration, from Origin) (Answer, error) {
 	var first struct {
 		JobID  string `json:"jobId"`
@@ -105,7 +109,7 @@ func (e *Executor) wait(ctx context.Context, t Tool, a Answer, timeout time.Dura
 		return a, nil
 	}
 	until := e.Now().Add(timeout)
-	for e.Now().Before(until) {
+	for e.Now().Before(until) && !e.Stopping() {
 		if e.Pause(ctx, min(pollInterval, until.Sub(e.Now()))) != nil {
 			break
 		}

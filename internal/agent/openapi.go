@@ -26,7 +26,7 @@ func (d description) tool(r row) (Tool, error) {
 	t := Tool{
 		Name: r.name, Title: r.title, Purpose: r.description, Description: r.description, Method: call.Method, Path: call.Path,
 		ReadOnly: r.flags&readOnly != 0, Destructive: r.flags&destructive != 0, Idempotent: r.flags&idempotent != 0, Waits: r.flags&waits != 0,
-		Bearer: call.Secured("bearer"), Paid: call.Secured("paymentSignature"), Sandbox: r.flags&sandboxOnly != 0, OnCard: r.flags&notOnCard == 0, Example: r.example, question: r.question, finish: r.finish,
+		Bearer: call.Secured("bearer"), Paid: call.Secured("paymentSignature"), Sandbox: r.flags&sandboxOnly != 0, OnCard: r.flags&notOnCard == 0, Example: r.example, siblings: d.siblings(call), question: r.question, finish: r.finish,
 	}
 	if t.Paid {
 		t.Description, t.Destructive = t.Description+paymentNote, true // spending money cannot be undone
@@ -68,6 +68,19 @@ func (d description) tool(r row) (Tool, error) {
 	}
 	t.Output, err = json.Marshal(out, json.Deterministic(true))
 	return t, err
+}
+
+// siblings returns the values that the last part of a call's path cannot have, because
+// they are paths of other calls.
+func (d description) siblings(call openapi.Operation) (out []string) {
+	before, parameter, _ := strings.Cut(call.Path, "{")
+	for _, other := range d.Operations {
+		last, under := strings.CutPrefix(other.Path, before)
+		if under && parameter != "" && other.Method == call.Method && !strings.ContainsAny(last, "/{") {
+			out = append(out, last)
+		}
+	}
+	return out
 }
 
 // arguments sets the arguments of a tool and returns their schemas.

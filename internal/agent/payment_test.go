@@ -29,6 +29,7 @@ func TestReceiptAfterWaiting(t *testing.T) {
 		})
 		e := newExecutor(service)
 		e.WaitSlots = make(chan struct{}, 1)
+		e.Stopping = func() bool { return false }
 		e.Pause = func(context.Context, time.Duration) error { return nil }
 		tool, _ := agent.Find("register_domain")
 		a, err := e.Do(t.Context(), tool, agent.Request{Arguments: []byte(`{"domain":"a.com","wait_seconds":1}`)})

@@ -20,7 +20,7 @@ func newDiscovery(c *Config, api *httpapi.Server) (*discovery.Server, error) {
 		network = "" // no payments are accepted
 	}
 	return discovery.New(discovery.Site{
-		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings(),
+		PublicURL: api.PublicURL, Version: api.Version, Contact: c.Contact, Limits: c.Limits, Listings: api.Catalog.Listings,
 		Network: network, Sandbox: api.Sandbox != nil, Now: time.Now, Keys: keys,
 	})
 }

@@ -43,8 +43,8 @@ func (a *App) openHTTP(ctx context.Context) error {
 	if a.API.Page, err = newPage(c, a.API); err != nil {
 		return err
 	}
-	executor := newExecutor(a.API.Handler())
-	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Sandbox: a.API.Sandbox != nil, Stopping: a.API.Draining}
+	executor := newExecutor(a.API)
+	a.API.MCP, a.API.A2A = mcp.NewHandler(executor, mcp.Site{Version: c.Version, PublicURL: a.API.PublicURL, Limits: c.Limits, Sandbox: a.API.Sandbox != nil}), &a2a.Server{Executor: executor, Log: a.log, Sandbox: a.API.Sandbox != nil}
 	a.HTTP = a.API.Configure()
 	if err := a.listenForOperators(); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 const maxWaiting = 256
 
 // newExecutor returns an executor that calls the HTTP interface of this process.
-func newExecutor(h http.Handler) *agent.Executor {
-	return &agent.Executor{Caller: agent.Local{Handler: h}, Now: time.Now, Pause: sleep, WaitSlots: make(chan struct{}, maxWaiting)}
+func newExecutor(api *httpapi.Server) *agent.Executor {
+	return &agent.Executor{Caller: agent.Local{Handler: api.Handler()}, Now: time.Now, Pause: sleep, WaitSlots: make(chan struct{}, maxWaiting), Stopping: api.Draining}
 }
 
 // listenForOperators opens the private listener, unless it is off.

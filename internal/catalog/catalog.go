@@ -92,6 +92,12 @@ func (s *Service) Updated() time.Time { return s.current.Load().updated }
 // Listings returns every TLD that is sold, sorted. The caller must not modify it.
 func (s *Service) Listings() []Listing { return s.current.Load().listings }
 
+// SameEdition reports whether two results of Listings are of the same prices, without
+// comparing them: each time that prices change, Listings returns another slice.
+func SameEdition(a, b []Listing) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
 // Listing returns one TLD, or CodeTLDNotSupported.
 func (s *Service) Listing(tld deed.TLD) (Listing, error) {
 	if l, found := find(s.Listings(), tld); found {

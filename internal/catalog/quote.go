@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"deed.example/deed"
@@ -34,6 +35,20 @@ const defaultGraceDays = 45
 // not sell it for that number of years or in that script, and with CodeTooExpensive.
 func (s *Service) Registration(name deed.Name, years int) (order.Quote, error) {
 	return s.NewName(name, years, registrar.Availability{})
+}
+
+// Indicative returns the price of a new name that shows what names cost, and its TLD: com,
+// or if that is not sold for less than the ceiling, the next one that is.
+func (s *Service) Indicative() (deed.TLD, order.Quote, error) {
+	err := error(deed.Errorf(deed.CodeTLDNotSupported, "we sell no names"))
+	for _, l := range slices.Concat(s.Standard(), s.Listings()) {
+		var q order.Quote
+		if q, err = s.Registration(deed.Name("example."+string(l.TLD)), l.MinYears); err == nil {
+			q.For = fmt.Sprintf("a .%s name for %s", l.TLD, inYears(l.MinYears))
+			return l.TLD, q, nil
+		}
+	}
+	return "", order.Quote{}, err
 }
 
 // NewName is Registration with the availability that the registry returned, which

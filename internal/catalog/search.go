@@ -17,13 +17,18 @@ import (
 // standardTLDs are searched when a request names no TLDs.
 var standardTLDs = []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai", "co", "me"}
 
-// Standard returns the listings that are searched when a request names no TLDs.
+// Standard returns the listings that are searched when a request names no TLDs: those of
+// the standard TLDs, or as many others if none of these is sold.
 func (s *Service) Standard() []Listing {
 	out := make([]Listing, 0, len(standardTLDs))
 	for _, tld := range standardTLDs {
 		if l, err := s.Listing(tld); err == nil { // a test compares the set with the embedded list
 			out = append(out, l)
 		}
+	}
+	if len(out) == 0 {
+		all := s.Listings()
+		return all[:min(len(all), len(standardTLDs))]
 	}
 	return out
 }

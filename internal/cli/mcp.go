@@ -31,7 +31,7 @@ func mcpCommand(speak Speak) *cobra.Command {
 			return err
 		}
 		fmt.Fprintln(s.errs, "deed mcp: "+clean(announce(consent)))
-		d := &agent.Executor{Caller: caller, Now: time.Now, WaitSlots: make(chan struct{}, 16), Pause: func(ctx context.Context, d time.Duration) error {
+		d := &agent.Executor{Caller: caller, Now: time.Now, WaitSlots: make(chan struct{}, 16), Stopping: func() bool { return s.ctx.Err() != nil }, Pause: func(ctx context.Context, d time.Duration) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

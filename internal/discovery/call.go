@@ -48,8 +48,11 @@ func newCall(op openapi.Operation) call {
 	}
 	if price := openapi.Object(op.Object, "x-payment-info", "price"); price != nil {
 		c.price = "the price of the order"
-		if price["mode"] == "fixed" {
+		switch {
+		case price["mode"] == "fixed":
 			c.price = textOf(price["amount"]) + " USDC"
+		case price["min"] != nil:
+			c.price = textOf(price["min"]) + " USDC for each change"
 		}
 	}
 	return c

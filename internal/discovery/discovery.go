@@ -2,11 +2,11 @@
 // registries read before they call the service. httpapi routes to it, behind the
 // same middleware.
 //
-// New builds all documents once from their sources: the calls and their prices
-// come from api/openapi.yaml, the price list from the catalogue, the limits and
-// the public URL from the configuration. No document is written by hand, so that
-// none can contradict the service. Each follows its specification and has an
-// entity tag.
+// New builds the documents from their sources: the calls and their prices come from
+// api/openapi.yaml, the limits and the public URL from the configuration. Those with
+// the price list of the catalogue are built again when prices change (guides). No
+// document is written by hand, so that none can contradict the service. Each follows
+// its specification and has an entity tag.
 package discovery
 
 import (
@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -34,10 +35,12 @@ type Site struct {
 	Version   string
 	Contact   string // e-mail address for security reports
 	Limits    deed.Limits
-	Listings  []catalog.Listing // price list
-	Network   string            // of payments, such as base-sepolia; "" without payments
-	Sandbox   bool              // test money
+	Network   string // of payments, such as base-sepolia; "" without payments
+	Sandbox   bool   // test money
 	Now       func() time.Time
+
+	// Listings returns the price list: another slice when prices have changed.
+	Listings func() []catalog.Listing
 
 	Keys []*ecdsa.PrivateKey // on P-256, at least one; the first signs the agent card, all are published
 }
@@ -50,10 +53,12 @@ const (
 // Server serves the documents. Create it with New.
 type Server struct {
 	site  Site
-	host  string   // of PublicURL, without a port
-	calls []call   // of openapi.yaml
-	codes []string // of errors, likewise
-	pages map[string]page
+	host  string          // of PublicURL, without a port
+	calls []call          // of openapi.yaml
+	codes []string        // of errors, likewise
+	pages map[string]page // without the guides
+
+	guides atomic.Pointer[guides] // of the current prices
 }
 
 // New builds the documents.
@@ -78,8 +83,6 @@ func New(site Site) (*Server, error) {
 		cardPath:                               object("application/json", card),
 		keysPath:                               object("application/json", api.JWKS{Keys: keys}),
 		"/llms.txt":                            text("text/plain", s.llms()),
-		"/llms-full.txt":                       text("text/plain", s.llmsFull()),
-		"/SKILL.md":                            text("text/markdown", s.skill()),
 		"/robots.txt":                          text("text/plain", robots),
 		"/.well-known/api-catalog":             object(linksetMedia, s.linkset()),
 		"/.well-known/ai-catalog.json":         object("application/ai-catalog+json", s.aiCatalog()),
@@ -117,8 +120,13 @@ func object(media string, v any) page {
 // ServeHTTP serves GET and HEAD of the documents.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p, ok := s.pages[r.URL.Path]
-	if r.URL.Path == "/.well-known/security.txt" {
+	switch r.URL.Path {
+	case "/.well-known/security.txt":
 		p, ok = text("text/plain", s.security()), true
+	case "/llms-full.txt":
+		p, ok = s.priced().full, true
+	case "/SKILL.md":
+		p, ok = s.priced().skill, true
 	}
 	if !ok {
 		panic("discovery: no document at " + r.URL.Path) // a route without a document is a programming error

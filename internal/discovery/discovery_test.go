@@ -24,11 +24,13 @@ var today = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func testSite() Site {
 	return Site{
 		PublicURL: "https://names.deed.example", Version: "1.2.3", Contact: "security@deed.example", Limits: deed.DefaultLimits(), Network: "base",
-		Listings: []catalog.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}},
+		Listings: func() []catalog.Listing { return testListings },
 		Now:      func() time.Time { return today },
 		Keys:     []*ecdsa.PrivateKey{testKey},
 	}
 }
+
+var testListings = []catalog.Listing{{TLD: "com", Registration: 1_306 * deed.Cent, Renewal: 1_407 * deed.Cent, Transfer: 1_508 * deed.Cent}}
 
 // testKey is generated once: servers with the same key are nodes of one service.
 var testKey = func() *ecdsa.PrivateKey {

@@ -7,7 +7,26 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
+
+// guides are the documents with an edition of the price list.
+type guides struct {
+	listings    []catalog.Listing
+	full, skill page
+}
+
+// priced returns the guides with the current prices. Registrars change them while the
+// service runs.
+func (s *Server) priced() *guides {
+	listings := s.site.Listings()
+	if g := s.guides.Load(); g != nil && catalog.SameEdition(g.listings, listings) {
+		return g
+	}
+	g := &guides{listings, text("text/plain", s.llmsFull(listings)), text("text/markdown", s.skill(listings))}
+	s.guides.Store(g)
+	return g
+}
 
 // A guide is a Markdown text.
 type guide struct{ strings.Builder }
@@ -46,13 +65,13 @@ func (s *Server) llms() string {
 }
 
 // llmsFull returns the complete guide, which replaces the linked documents.
-func (s *Server) llmsFull() string {
+func (s *Server) llmsFull(listings []catalog.Listing) string {
 	g := &guide{}
 	s.opening(g)
 	g.section("How to buy a name")
 	s.steps(g)
 	g.section("Prices")
-	s.prices(g)
+	s.prices(g, listings)
 	g.section("Limits")
 	s.limits(g)
 	g.section("Errors")
@@ -68,14 +87,14 @@ func (s *Server) llmsFull() string {
 
 // skill returns the guide as an agent skill: front matter with a name and a
 // description, then the instructions.
-func (s *Server) skill() string {
+func (s *Server) skill(listings []catalog.Listing) string {
 	g := &guide{}
 	g.line("---\nname: deed-domains\ndescription: Search, register, renew and transfer domain names and manage their DNS at %s. Use it when somebody wants a domain name, its price, its expiry or its DNS records changed. Pays USDC through x402; signs in with Ethereum.\n---\n", s.site.PublicURL)
 	g.line("# Domain names at %s", s.site.PublicURL)
 	g.section("Buy a name")
 	s.steps(g)
 	g.section("Prices")
-	s.prices(g)
+	s.prices(g, listings)
 	g.section("Limits")
 	s.limits(g)
 	g.section("When a call fails")
@@ -116,13 +135,11 @@ func (s *Server) steps(g *guide) {
 }
 
 // prices lists the prices of popular TLDs.
-func (s *Server) prices(g *guide) {
-	g.line("%d TLDs; `GET /domains/pricing` lists all. Per year, in USDC:\n", len(s.site.Listings))
+func (s *Server) prices(g *guide, listings []catalog.Listing) {
+	g.line("%d TLDs; `GET /domains/pricing` lists all. Per year, in USDC:\n", len(listings))
 	g.line("| TLD | registration | renewal | transfer |\n|---|---|---|---|")
-	for _, l := range s.site.Listings {
-		if slices.Contains([]deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai"}, l.TLD) {
-			g.line("| .%s | %s | %s | %s |", l.TLD, l.Registration, l.Renewal, l.Transfer)
-		}
+	for _, l := range shown(listings) {
+		g.line("| .%s | %s | %s | %s |", l.TLD, l.Registration, l.Renewal, l.Transfer)
 	}
 	g.line("")
 	for _, c := range s.calls {
@@ -130,6 +147,16 @@ func (s *Server) prices(g *guide) {
 			g.line("- `%s` costs %s.", c, c.price)
 		}
 	}
+}
+
+// shown returns the listings of popular TLDs, or as many others if none of these is sold.
+func shown(listings []catalog.Listing) []catalog.Listing {
+	popular := []deed.TLD{"com", "net", "org", "io", "xyz", "dev", "app", "ai"}
+	out := slices.DeleteFunc(slices.Clone(listings), func(l catalog.Listing) bool { return !slices.Contains(popular, l.TLD) })
+	if len(out) == 0 {
+		return listings[:min(len(listings), len(popular))]
+	}
+	return out
 }
 
 func (s *Server) limits(g *guide) {

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"deed.example/deed"
+	"deed.example/deed/internal/catalog"
 )
 
 // The guides mention every call, and the current prices and limits.
@@ -26,7 +29,7 @@ func TestGuidesAreComplete(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/llms-full.txt", "/SKILL.md"} {
-		for _, want := range []string{"| .com | 13.06 | 14.07 | 15.08 |", "searches and checks: 61 in a minute", "`POST /dns/{domain}` costs 0.10 USDC", "SERVICE_UNAVAILABLE"} {
+		for _, want := range []string{"| .com | 13.06 | 14.07 | 15.08 |", "searches and checks: 61 in a minute", "`POST /dns/{domain}` costs 0.10 USDC", "`POST /dns/{domain}/batch` costs 0.10 USDC for each change.", "`POST /domains/register` costs the price of the order.", "SERVICE_UNAVAILABLE"} {
 			if !strings.Contains(s.get(path), want) {
 				t.Errorf("%s does not say %q", path, want)
 			}
@@ -37,6 +40,25 @@ func TestGuidesAreComplete(t *testing.T) {
 	}
 	if got := open(t, testSite()).get("/llms-full.txt"); strings.Contains(got, "faucet") {
 		t.Error("a service with real money speaks of a faucet")
+	}
+}
+
+// A price that a registrar changes while the service runs changes in the guides, too.
+func TestGuidesHaveTodaysPrices(t *testing.T) {
+	site, listings := testSite(), testListings
+	site.Listings = func() []catalog.Listing { return listings }
+	s := open(t, site)
+	for _, path := range []string{"/llms-full.txt", "/SKILL.md"} {
+		listings = testListings
+		before := s.ask("GET", path).Header().Get("ETag")
+		if again := s.ask("GET", path).Header().Get("ETag"); again != before {
+			t.Errorf("%s: the tag changes without the prices", path)
+		}
+		listings = []catalog.Listing{{TLD: "com", Registration: 1_599 * deed.Cent, Renewal: 1_699 * deed.Cent, Transfer: 1_799 * deed.Cent}}
+		after := s.ask("GET", path, "If-None-Match", before)
+		if !strings.Contains(after.Body.String(), "| .com | 15.99 | 16.99 | 17.99 |") || after.Header().Get("ETag") == before {
+			t.Errorf("%s: got %d with the tag %s, which was %s", path, after.Code, after.Header().Get("ETag"), before)
+		}
 	}
 }
 

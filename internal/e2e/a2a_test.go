@@ -49,10 +49,14 @@ func TestHelpOverA2A(t *testing.T) {
 func TestProseAndEarlierVersionOverA2A(t *testing.T) {
 	h := open(t, options{limits: generous()})
 	p := h.peer(t)
-	got, ok := p.send(t, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Is Prose-Test.com free? Or prose-test.io, i.e. my 2nd choice."))}).(*a2a.Message)
-	want := []string{"prose-test.com is available and costs 13.06 USDC", `{"skill":"register_domain","arguments":{"domain":"prose-test.io"}}`}
-	if !ok || len(got.Parts) != 2 || !strings.Contains(got.Parts[0].Text(), want[0]) || !strings.Contains(got.Parts[0].Text(), want[1]) {
-		t.Errorf("got %+v", got)
+	got, ok := p.send(t, &a2a.SendMessageRequest{Message: a2a.NewMessage(a2a.MessageRoleUser, a2a.NewTextPart("Is Prose-Test.com free? Or prose-test.io, i.e. my 2nd choice. See readme.nosuchtld."))}).(*a2a.Message)
+	if !ok || len(got.Parts) != 2 {
+		t.Fatalf("got %+v", got)
+	}
+	for _, want := range []string{"prose-test.com is available and costs 13.06 USDC", `{"skill":"register_domain","arguments":{"domain":"prose-test.io"}}`, "readme.nosuchtld: we do not sell .nosuchtld."} {
+		if !strings.Contains(got.Parts[0].Text(), want) {
+			t.Errorf("got %q, without %q", got.Parts[0].Text(), want)
+		}
 	}
 	res, err := http.Post("http://"+h.addr+"/a2a", "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":"x","method":"message/send","params":{}}`))
 	if err != nil {

@@ -36,8 +36,8 @@ func (h *service) peer(t *testing.T, headers ...string) peer {
 
 // enableA2A enables POST /a2a. While a call waits, advance is called.
 func (h *service) enableA2A(advance func()) {
-	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Stopping: h.api.Draining, Sandbox: h.api.Sandbox != nil, Executor: &agent.Executor{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
+	h.api.A2A = &deeda2a.Server{Log: h.api.Log, Sandbox: h.api.Sandbox != nil, Executor: &agent.Executor{
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8), Stopping: h.api.Draining,
 		Pause: func(ctx context.Context, _ time.Duration) error { advance(); return ctx.Err() },
 	}}
 }

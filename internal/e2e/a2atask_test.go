@@ -49,6 +49,31 @@ func TestStreamOverA2A(t *testing.T) {
 	})
 }
 
+// An offer that cannot be quoted now is not said to be gone: without a token of the owner,
+// and while the registry is down. One that does not stand any more says why.
+func TestOffersThatCannotBeQuotedOverA2A(t *testing.T) {
+	s := openEnv(t, options{})
+	p := s.peer(t, "Authorization", s.bearer(t, s.bought(t, "first.com")))
+	change := p.task(t, ask("add_dns_record", `{"domain":"first.com","type":"A","host":"www","value":"192.0.2.1"}`, nil))
+	order := p.task(t, ask("register_domain", `{"domain":"second.com"}`, nil))
+	refused := func(p peer, id a2a.TaskID, want error, says deed.Code) {
+		t.Helper()
+		if got, err := p.GetTask(t.Context(), &a2a.GetTaskRequest{ID: id}); !errors.Is(err, want) || !strings.Contains(err.Error(), string(says)) {
+			t.Errorf("got %+v, %v, want %v with %s", got, err, want, says)
+		}
+	}
+	refused(s.peer(t), change.ID, a2a.ErrUnauthenticated, deed.CodeAuthRequired)
+	refused(s.peer(t, "Authorization", s.bearer(t, s.bought(t, "second.com"))), change.ID, a2a.ErrUnauthorized, deed.CodeOwnershipDenied)
+	third := p.task(t, ask("register_domain", `{"domain":"third.com"}`, nil))
+	s.faults.Set(local.FaultDown, 0)
+	refused(p, third.ID, a2a.ErrServerError, deed.CodeUnavailable)
+	s.faults.Set(local.FaultNone, 0)
+	if got, err := p.GetTask(t.Context(), &a2a.GetTaskRequest{ID: third.ID}); err != nil || got.Status.State != a2a.TaskStateInputRequired {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	refused(p, order.ID, a2a.ErrTaskNotFound, deed.CodeDomainUnavailable)
+}
+
 // Unknown tasks, and unsupported operations on existing ones.
 func TestTasksOverA2A(t *testing.T) {
 	s := openEnv(t, options{})

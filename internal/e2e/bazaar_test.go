@@ -11,6 +11,8 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/app"
+	"deed.example/deed/internal/catalog"
+	"deed.example/deed/internal/sqldb"
 )
 
 // probe sends an empty request to a paid route, like a crawler, and returns the
@@ -99,6 +101,54 @@ func encoded(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return raw
+}
+
+// A service that sells none of the usual TLDs is found, searched and described with those
+// that it sells.
+func TestServiceOfOneTLD(t *testing.T) {
+	s := openEnv(t, options{limits: generous()})
+	var rest []catalog.Wholesale
+	for _, l := range s.api.Catalog.Listings() {
+		rest = append(rest, catalog.Wholesale{TLD: l.TLD, Closed: l.TLD != "de"})
+	}
+	if err := s.api.Catalog.Apply(t.Context(), sqldb.Prices{DB: s.db}, rest); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/domains/register", "/domains/renew", "/domains/transfer"} {
+		if offer, _ := s.probe(t, path); offer.Accepts[0].Amount != "5930000" || offer.Resource.Description != "a .de name for 1 year" {
+			t.Errorf("%s: got %+v", path, offer)
+		}
+	}
+	var found api.SearchResult
+	if got := s.get(t, "/domains/search?query=first"); json.Unmarshal([]byte(got.body), &found) != nil || len(found.Results) != 1 || found.Results[0].Domain != "first.de" {
+		t.Errorf("a search: got %d %s", got.status, got.body)
+	}
+	if got := s.get(t, "/SKILL.md").body; !strings.Contains(got, "| .de | 5.93 |") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The documents that state prices follow those of registrars, which change while the
+// service runs.
+func TestDocumentsFollowPrices(t *testing.T) {
+	s := openEnv(t, options{})
+	stated := func() [3]bool {
+		return [3]bool{
+			strings.Contains(s.get(t, "/openapi.json").body, `"min":"1.70"`),
+			strings.Contains(s.get(t, "/SKILL.md").body, "| .com | 1.70 | 26.90 | 26.90 |"),
+			strings.Contains(s.get(t, "/llms-full.txt").body, "| .com | 1.70 | 26.90 | 26.90 |"),
+		}
+	}
+	if got := stated(); got != [3]bool{} {
+		t.Fatalf("before: got %v", got)
+	}
+	today := catalog.Wholesale{TLD: "com", Registration: 100 * deed.Cent, Renewal: 2_200 * deed.Cent, Transfer: 2_200 * deed.Cent}
+	if err := s.api.Catalog.Apply(t.Context(), sqldb.Prices{DB: s.db}, []catalog.Wholesale{today}); err != nil {
+		t.Fatal(err)
+	}
+	if got := stated(); got != [3]bool{true, true, true} {
+		t.Errorf("openapi.json, SKILL.md and llms-full.txt: got %v", got)
+	}
 }
 
 // openapi.json has the prices of paid calls, as the operator set them.

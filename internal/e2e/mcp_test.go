@@ -200,7 +200,9 @@ func TestLimitsOverMCP(t *testing.T) {
 }
 
 func TestResourcesOverMCP(t *testing.T) {
-	a := open(t, options{}).agent(t)
+	limits := deed.DefaultLimits()
+	limits.Search.Max, limits.Register.Max, limits.DNS.Max = 61, 11, 101
+	a := open(t, options{limits: &limits}).agent(t)
 	list, err := a.ListResources(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +217,10 @@ func TestResourcesOverMCP(t *testing.T) {
 	}
 	if slices.Sort(read); !slices.Equal(read, []string{"openapi", "pricing", "quickstart"}) {
 		t.Errorf("got %v", read)
+	}
+	quick, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "deed://quickstart"})
+	if want := "61 searches a minute and 11 orders a day from one address, 101 DNS calls an hour"; err != nil || !strings.Contains(quick.Contents[0].Text, want) {
+		t.Errorf("the quick start: got %v, %v, want %q", quick, err, want)
 	}
 	prompt, err := a.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "buy_domain", Arguments: map[string]string{"idea": "a bakery", "budget_usd": "15"}})
 	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*mcp.TextContent).Text, "at most 15 USDC") {

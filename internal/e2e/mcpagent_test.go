@@ -66,9 +66,9 @@ func (h *service) agent(t *testing.T, headers ...string) *mcpAgent {
 // enableMCP enables POST /mcp. While a call waits, advance is called.
 func (h *service) enableMCP(advance func()) {
 	h.api.MCP = deedmcp.NewHandler(&agent.Executor{
-		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8),
+		Caller: agent.Local{Handler: h.api.Handler()}, Now: time.Now, WaitSlots: make(chan struct{}, 8), Stopping: h.api.Draining,
 		Pause: func(ctx context.Context, _ time.Duration) error { advance(); return ctx.Err() },
-	}, deedmcp.Site{Version: "test", PublicURL: h.api.PublicURL})
+	}, deedmcp.Site{Version: "test", PublicURL: h.api.PublicURL, Limits: h.api.Limits})
 }
 
 // use calls a tool, with the payment if it is not nil.

@@ -78,3 +78,19 @@ func TestOrderWaitsOverMCP(t *testing.T) {
 		})
 	}
 }
+
+// A node that stops does not go on waiting: the call returns the order as it is.
+func TestStopEndsWaitOverMCP(t *testing.T) {
+	s := openEnv(t, options{})
+	code, err := s.registry.Elsewhere(t.Context(), "moving.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pauses := 0 // of one call
+	s.enableMCP(func() { pauses++; s.api.Drain() })
+	order := fmt.Sprintf(`{"domain":"moving.com","auth_code":%q,"wait_seconds":30}`, code.Reveal())
+	pending := done[api.PendingOrder](t, s.agent(t).use(t, "transfer_domain", order, s.promise(s.buyer(t), comPrice).header(t)))
+	if pending.Status != "pending" || pending.JobID == "" || pauses != 1 {
+		t.Errorf("got %+v after %d pauses, want a pending order after 1", pending, pauses)
+	}
+}

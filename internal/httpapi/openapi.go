@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/openapi"
 )
 
@@ -16,11 +17,18 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
 	return d.serve(w, r)
 }
 
-// openAPIDocument builds the document on first use. Concurrent first calls build
-// the same document twice, which is harmless.
+// A description is openapi.json with the range of an edition of the price list.
+type description struct {
+	*document
+	lowest, highest deed.USDC
+}
+
+// openAPIDocument builds the document on first use, and when the prices have changed.
+// Concurrent calls build the same document twice, which is harmless.
 func (s *Server) openAPIDocument() (*document, error) {
-	if d := s.description.Load(); d != nil {
-		return d, nil
+	lowest, highest := s.Catalog.Range()
+	if d := s.description.Load(); d != nil && d.lowest == lowest && d.highest == highest {
+		return d.document, nil
 	}
 	spec, err := openapi.Read()
 	if err != nil {
@@ -32,17 +40,16 @@ func (s *Server) openAPIDocument() (*document, error) {
 	if s.Contact != "" {
 		openapi.Object(v, "info")["contact"] = map[string]any{"email": s.Contact, "url": s.PublicURL}
 	}
-	s.setPrices(spec)
+	setPrices(spec, lowest, highest)
 	d := newDocument(v).compressed()
-	s.description.Store(d)
+	s.description.Store(&description{d, lowest, highest})
 	return d, nil
 }
 
 // setPrices adds the price range of every paid operation, which the operator
 // configures. It removes the payment from the security requirements: a payment is
 // not a credential, and clients that find it there would look for an API key.
-func (s *Server) setPrices(spec *openapi.Document) {
-	lowest, highest := s.Catalog.Range()
+func setPrices(spec *openapi.Document, lowest, highest deed.USDC) {
 	for _, op := range spec.Operations {
 		price := openapi.Object(op.Object, "x-payment-info", "price")
 		if price == nil {

@@ -58,7 +58,7 @@ type priceList struct {
 // service runs.
 func (s *Server) priceList() *priceList {
 	listings := s.Catalog.Listings()
-	if p := s.prices.Load(); p != nil && sameSlice(p.listings, listings) {
+	if p := s.prices.Load(); p != nil && catalog.SameEdition(p.listings, listings) {
 		return p
 	}
 	p := &priceList{listings: listings, all: sync.OnceValue(func() *document {
@@ -66,11 +66,6 @@ func (s *Server) priceList() *priceList {
 	})}
 	s.prices.Store(p)
 	return p
-}
-
-// sameSlice reports whether both are the same slice; each edition has its own.
-func sameSlice(a, b []catalog.Listing) bool {
-	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // listings returns the listings of a comma-separated list of TLDs, without

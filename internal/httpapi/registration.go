@@ -59,17 +59,16 @@ func (s *Server) order(read func(w http.ResponseWriter, r *http.Request) (o orde
 // indicativeOffer responds to an empty request with 402, so that crawlers see the
 // terms of payment and how to call the route.
 func (s *Server) indicativeOffer(w http.ResponseWriter, r *http.Request) error {
-	q, err := s.Catalog.Registration("example.com", 1)
+	tld, q, err := s.Catalog.Indicative()
 	if err != nil {
 		return err
 	}
-	q.For = "a .com name for 1 year"
 	how, err := s.bazaar(r.Pattern)
 	if err != nil {
 		return err
 	}
 	return s.failUnpaid(w, r, &deed.Error{
-		Code: deed.CodePaymentRequired, Message: "send the name you want as {\"domain\":…}; this offer shows what a .com costs",
+		Code: deed.CodePaymentRequired, Message: fmt.Sprintf("send the name you want as {\"domain\":…}; this offer shows what a .%s costs", tld),
 	}, offer{quote: q, extensions: map[string]any{"bazaar": how}})
 }
 

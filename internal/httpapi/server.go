@@ -96,12 +96,12 @@ type Server struct {
 	Observe func(route string, status int, took time.Duration)
 
 	draining       atomic.Bool
-	activeMessages clientLimiter             // of MCP and A2A
-	activeStreams  clientLimiter             // of jobs and of events
-	streamCount    atomic.Int64              // of all clients
-	prices         atomic.Pointer[priceList] // of today
-	description    atomic.Pointer[document]  // openapi.json, made on first use
-	bazaars        sync.Map                  // endpoint to api.Bazaar, likewise
+	activeMessages clientLimiter               // of MCP and A2A
+	activeStreams  clientLimiter               // of jobs and of events
+	streamCount    atomic.Int64                // of all clients
+	prices         atomic.Pointer[priceList]   // of today
+	description    atomic.Pointer[description] // openapi.json, made on first use
+	bazaars        sync.Map                    // endpoint to api.Bazaar, likewise
 }
 
 // Drain makes /readyz fail, so that load balancers stop sending requests. The

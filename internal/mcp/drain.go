@@ -26,8 +26,9 @@ const drainTimeout = time.Minute
 // returns the end only when each request that it returned was answered, when the time is
 // over, or when the session is to end.
 //
-// The library also ends the session at a line that is not a message. So such a line gets
-// an error from here, and the library does not see it. Make a drain with newDrain.
+// The library also ends the session at a line that is not a message, and at most lists of
+// messages. So such a line gets an error from here, and the library does not see it; of a
+// list it sees the messages. Make a drain with newDrain.
 type drain struct {
 	in      io.ReadCloser
 	out     io.WriteCloser
@@ -68,42 +69,53 @@ func (d *drain) Read(p []byte) (int, error) {
 	return 0, d.wait()
 }
 
-// take passes a line of the input on, or refuses it.
+// take passes the messages in a line of the input on, or refuses them.
 func (d *drain) take(line []byte, whole bool) {
-	wrong := check(line)
-	switch {
-	case !whole || len(line) >= maxMessage:
+	if !whole || len(line) >= maxMessage {
 		d.refuse(&rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: fmt.Sprintf("a message has less than %d bytes", maxMessage)})
-	case len(bytes.TrimSpace(line)) == 0:
-	case wrong != nil:
-		d.refuse(wrong)
-	default:
-		each(line, d.note)
-		d.ready = append(append(d.ready, line...), '\n')
+		return
 	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
+	all := messages(line)
+	if len(all) == 0 {
+		d.refuse(&rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "there is no message in this list"})
+	}
+	for _, one := range all {
+		m, wrong := decode(one)
+		if wrong != nil {
+			d.refuse(wrong)
+			continue
+		}
+		d.note(m)
+		d.ready = append(append(d.ready, one...), '\n')
+	}
+}
+
+// messages returns the messages of a list, or the line itself if it is none. The protocol
+// has lists in its version 2025-03-26 only.
+func messages(line []byte) []jsontext.Value {
+	if text := bytes.TrimSpace(line); text[0] != '[' || !jsontext.Value(text).IsValid(lenient) {
+		return []jsontext.Value{line}
+	}
+	var all []jsontext.Value
+	_ = json.Unmarshal(line, &all, lenient) // it is a list of valid values
+	return all
 }
 
 var noID = jsontext.Value("null")
 
-// check returns why the library does not take a line, or nil.
-func check(line []byte) *rpc.Error {
-	all := []jsontext.Value{line}
-	if text := bytes.TrimSpace(line); len(text) > 0 && text[0] == '[' && jsontext.Value(line).IsValid(lenient) {
-		all = nil // what is no list has no messages
-		_ = json.Unmarshal(line, &all, lenient)
+// decode returns a message as the library reads it, or why the library does not take it.
+func decode(one jsontext.Value) (jsonrpc.Message, *rpc.Error) {
+	if e := rpc.Check(one, methods); e != nil {
+		return nil, e
 	}
-	for _, one := range all {
-		if e := rpc.Check(one, methods); e != nil {
-			return e
-		}
-		if _, err := jsonrpc.DecodeMessage(one); err != nil {
-			return &rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "this is not a message of JSON-RPC 2.0"}
-		}
+	m, err := jsonrpc.DecodeMessage(one)
+	if err != nil {
+		return nil, &rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "this is not a message of JSON-RPC 2.0"}
 	}
-	if len(all) == 0 {
-		return &rpc.Error{Code: rpc.CodeInvalidRequest, ID: noID, Reason: "there is no message in this list"}
-	}
-	return nil
+	return m, nil
 }
 
 // lenient leaves names that are there twice, and text that is not UTF-8, to the library.
@@ -148,14 +160,15 @@ func (d *drain) Write(p []byte) (int, error) {
 	d.writing.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.written.add(p[:n], func(line []byte, _ bool) { each(line, d.answered) })
+	d.written.add(p[:n], d.answered)
 	return n, err
 }
 
-// answered forgets a request. The caller holds mu.
-func (d *drain) answered(m message) {
-	if m.Method == "" {
-		delete(d.open, m.id())
+// answered forgets the request that a line of the output answers. The caller holds mu.
+func (d *drain) answered(line []byte, _ bool) {
+	m, _ := jsonrpc.DecodeMessage(line) // the library wrote it
+	if r, ok := m.(*jsonrpc.Response); ok {
+		delete(d.open, r.ID)
 		close(d.changed)
 		d.changed = make(chan struct{})
 	}
@@ -165,12 +178,12 @@ func (d *drain) answered(m message) {
 func (d *drain) Close() error { return errors.Join(d.in.Close(), d.out.Close()) }
 
 // note remembers a request.
-func (d *drain) note(m message) {
-	id := m.id()
-	if m.Method == "" || !id.IsValid() { // an answer to us, or a notification
+func (d *drain) note(m jsonrpc.Message) {
+	r, ok := m.(*jsonrpc.Request)
+	if !ok || !r.ID.IsValid() { // an answer to us, or a notification
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[id] = struct{}{}
+	d.open[r.ID] = struct{}{}
 }

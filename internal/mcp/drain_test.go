@@ -60,11 +60,11 @@ func TestRequestsBeforeTheEndAreAnswered(t *testing.T) {
 // has no answer.
 func TestIDsInAnotherForm(t *testing.T) {
 	for request, answer := range map[string]string{
-		`{"jsonrpc":"2.0","id":2.0,"method":"ping"}`:                                      `{"id":2,"result":{}}`,
-		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                         `{"id":9007199254740992,"result":{}}`,
-		`{"jsonrpc":"2.0","id":"\u00e9\/","method":"ping"}`:                               `{"id":"é/","result":{}}`,
+		`{"jsonrpc":"2.0","id":2.0,"method":"ping"}`:                                      `{"jsonrpc":"2.0","id":2,"result":{}}`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:                         `{"jsonrpc":"2.0","id":9007199254740992,"result":{}}`,
+		`{"jsonrpc":"2.0","id":"\u00e9\/","method":"ping"}`:                               `{"jsonrpc":"2.0","id":"é/","result":{}}`,
 		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                                     ``,
-		`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":"1","method":"b"}]`: `{"id":"1","result":{}}` + "\n" + `{"id":1,"result":{}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":"1","method":"b"}]`: `{"jsonrpc":"2.0","id":"1","result":{}}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`,
 	} {
 		d := newDrain(t.Context(), io.NopCloser(strings.NewReader(request+"\n")), &sink{})
 		if _, err := d.Read(make([]byte, 200)); err != nil {
@@ -75,6 +75,39 @@ func TestIDsInAnotherForm(t *testing.T) {
 		}
 		if len(d.open) > 0 {
 			t.Errorf("%s is open after %s", request, answer)
+		}
+	}
+}
+
+// A list of messages (JSON-RPC 2.0, 6), which the protocol had in one version only, does
+// not end the session: each message is answered as if it had come alone.
+func TestListsOfMessages(t *testing.T) {
+	const list = `[{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":8}},{"jsonrpc":"2.0","id":"a","method":"ping"},
+		{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}},{"jsonrpc":"2.0","id":"b","method":"ping"}]`
+	for _, version := range []string{"2025-03-26", "2025-06-18", "2025-11-25"} {
+		in := strings.Replace(handshake, "2025-06-18", version, 1) + strings.ReplaceAll(list, "\n", "") + "\n" + `{"jsonrpc":"2.0","id":"next","method":"ping"}` + "\n"
+		var out sink
+		if err := (Stdio{Executor: &agent.Executor{}}).Serve(t.Context(), io.NopCloser(strings.NewReader(in)), &out); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+		for _, want := range []string{`"id":"a","result"`, `"id":"b","result"`, `"id":"next","result"`} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: there is no answer with %s in %s", version, want, out.String())
+			}
+		}
+	}
+}
+
+// What is read leniently is answered before the end, too: a member that is there twice, and
+// text that is not UTF-8.
+func TestLenientRequestsBeforeTheEndAreAnswered(t *testing.T) {
+	for _, request := range []string{
+		`{"jsonrpc":"2.0","id":7,"method":"prompts/list","params":{},"params":{}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"prompts/list","params":{"x":"` + "\xff" + `"}}`,
+	} {
+		d := newDrain(t.Context(), io.NopCloser(strings.NewReader(request+"\n")), &sink{})
+		if _, err := d.Read(make([]byte, 200)); err != nil || len(d.open) != 1 {
+			t.Errorf("%q: %d requests are open, want 1; %v", request, len(d.open), err)
 		}
 	}
 }

@@ -31,13 +31,14 @@ const (
 type Site struct {
 	Version   string
 	PublicURL string
+	Limits    deed.Limits
 	Sandbox   bool // it has test money
 }
 
 // NewHandler returns the handler of POST /mcp. Each request must hold one message,
 // not a batch.
 func NewHandler(e *agent.Executor, site Site) http.Handler {
-	server := newServer(e, site.Version, httpOptions(site.Sandbox))
+	server := newServer(e, site.Version, httpOptions(site))
 	protocol := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,

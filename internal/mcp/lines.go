@@ -1,24 +1,6 @@
 package mcp
 
-import (
-	"bytes"
-
-	"github.com/go-json-experiment/json"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-)
-
-// A message has what tells requests, answers and notifications apart (JSON-RPC 2.0).
-type message struct {
-	ID     any    `json:"id"`
-	Method string `json:"method"`
-}
-
-// id returns the ID as the library reads it, which need not be written in an answer as it
-// was in the request: 2.0 becomes 2. It is not valid if there is none.
-func (m message) id() jsonrpc.ID {
-	id, _ := jsonrpc.MakeID(m.ID) // the library refuses an ID of another type
-	return id
-}
+import "bytes"
 
 // lines finds the lines of a stream. Of one that is too long it forgets the beginning.
 type lines struct {
@@ -47,19 +29,4 @@ func (l *lines) add(p []byte, f func(line []byte, whole bool)) {
 func (l *lines) flush(f func(line []byte, whole bool)) {
 	f(l.rest, !l.long)
 	l.rest = nil
-}
-
-// each calls f for the message in a line, or for those in a list of them.
-func each(line []byte, f func(message)) {
-	var one message
-	if json.Unmarshal(line, &one) == nil {
-		f(one)
-		return
-	}
-	var all []message
-	if json.Unmarshal(line, &all) == nil {
-		for _, m := range all {
-			f(m)
-		}
-	}
 }

@@ -46,12 +46,12 @@ type options struct {
 }
 
 // httpOptions are for agents that send payments with their calls.
-func httpOptions(sandbox bool) options {
+func httpOptions(site Site) options {
 	return options{
 		instructions: instructions,
-		quickStart:   quickStart,
+		quickStart:   quickStart(site.Limits),
 		prompt:       true,
-		sandbox:      sandbox,
+		sandbox:      site.Sandbox,
 		present:      func(t agent.Tool) (agent.Tool, string) { return t, "" },
 	}
 }

@@ -4,15 +4,25 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/agent"
 )
 
 //go:embed quickstart.md
-var quickStart string
+var quickStartHTTP string
+
+// quickStart returns the quick start with the limits of the service.
+func quickStart(l deed.Limits) string {
+	return strings.NewReplacer(
+		"{{search}}", strconv.Itoa(l.Search.Max), "{{orders}}", strconv.Itoa(l.Register.Max), "{{dns}}", strconv.Itoa(l.DNS.Max),
+	).Replace(quickStartHTTP)
+}
 
 // A resource is an MCP resource that an HTTP call returns.
 type resource struct {

@@ -20,8 +20,8 @@ func TestToolsListIsSmall(t *testing.T) {
 	}
 	spends := agent.Consent{Wallet: "0x71C7656EC7ab88b098defB751B7401B5f6d8976F", MaxPrice: "1000.00", Budget: "1000.00", AskAbove: "0.00"}
 	for name, o := range map[string]options{
-		"http, sandbox":      httpOptions(true),
-		"http":               httpOptions(false),
+		"http, sandbox":      httpOptions(Site{Sandbox: true}),
+		"http":               httpOptions(Site{}),
 		"stdio":              stdio(spends),
 		"stdio, only quotes": stdio(agent.Consent{Wallet: spends.Wallet}),
 		"stdio, no wallet":   stdio(agent.Consent{Problem: "no wallet"}),

@@ -29,7 +29,7 @@ type operation struct {
 	} `yaml:"requestBody"`
 	Responses yaml.Node `yaml:"responses"`
 	Payment   *struct {
-		Price struct{ Mode, Amount string } `yaml:"price"`
+		Price struct{ Mode, Amount, Min string } `yaml:"price"`
 	} `yaml:"x-payment-info"`
 }
 
@@ -200,8 +200,11 @@ func (op operation) terms() string {
 	var out []string
 	if op.Payment != nil {
 		price := "Costs the price of the name, in USDC."
-		if op.Payment.Price.Amount != "" {
-			price = "Costs " + op.Payment.Price.Amount + " USDC."
+		switch p := op.Payment.Price; {
+		case p.Amount != "":
+			price = "Costs " + p.Amount + " USDC."
+		case p.Min != "":
+			price = "Costs " + p.Min + " USDC for each change."
 		}
 		out = append(out, price)
 	}

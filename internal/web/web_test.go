@@ -218,10 +218,14 @@ func TestDocs(t *testing.T) {
 		t.Error("an empty result does not say so")
 	}
 	reference := check("/docs/api")
-	for _, want := range []string{`id="registerDomain"`, `data-get="/domains/search?query=example"`, "curl &#39;https://deed.example/domains/register&#39;", "Needs an access token."} {
+	for _, want := range []string{`id="registerDomain"`, `data-get="/domains/search?query=example"`, "curl &#39;https://deed.example/domains/register&#39;", "Needs an access token.",
+		"Costs the price of the name, in USDC.", "Costs 0.10 USDC for each change.", "--data-raw &#39;www 300 IN A 192.0.2.10", `data-get="/rdap/nameserver/ns1.deed.example"`} {
 		if !strings.Contains(reference, want) {
 			t.Errorf("the reference lacks %q", want)
 		}
+	}
+	if strings.Contains(reference, "--data-raw &#39;null&#39;") {
+		t.Error("the reference has a call without an example of its body")
 	}
 }
 
