@@ -28,7 +28,6 @@ func adminCommand() *cobra.Command {
 	)
 	admin.AddCommand(operatorCommands()...)
 	admin.AddCommand(cli.AdminCommands()...)
-	hideSettings(admin)
 	return admin
 }
 
@@ -46,7 +45,7 @@ func adminTask(use, short string, run func(ctx context.Context, c *config, out i
 			return run(cmd.Context(), c, cmd.OutOrStdout())
 		},
 	}
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func backupCommand() *cobra.Command {
 			return backUp(cmd.Context(), c, args[0], cmd.OutOrStdout())
 		},
 	}
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	return cmd
 }
 

@@ -40,7 +40,7 @@ func keyCommand() *cobra.Command {
 			return rollKeys(cmd.Context(), c, only, cmd.OutOrStdout())
 		},
 	}
-	addFlags(roll)
+	addHiddenFlags(roll)
 	roll.Flags().BoolVar(&all, "all", false, "replace the keys of all zones, for example because dns.key was leaked")
 	group.AddCommand(roll, adminTask("ls", "Count the keys that are being replaced, by step; changes nothing", countKeyRolls))
 	return group

@@ -50,7 +50,7 @@ func lookCommand(use, short string, args cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		return askNode(cmd, operatorapi.Request{Action: action, Args: args})
 	}}
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	addNodeFlag(cmd)
 	return cmd
 }
@@ -61,7 +61,7 @@ func actCommand(use, short string, args cobra.PositionalArgs) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: args, RunE: func(cmd *cobra.Command, args []string) error {
 		return act(cmd, action, args)
 	}}
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	addActFlags(cmd)
 	cmd.Flags().Bool("dry-run", false, "say what would be done, and do nothing")
 	return cmd

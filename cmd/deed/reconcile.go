@@ -47,7 +47,7 @@ func reconcileCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&after, "after", "", "continue after this name, which the progress of an earlier run showed")
 	cmd.Flags().StringVar(&state, "state", "", "file that holds how far the comparison is: a run that was stopped is continued; removed at the end")
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	return cmd
 }
 

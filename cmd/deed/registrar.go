@@ -31,7 +31,7 @@ func registrarCommand() *cobra.Command {
 			return checkRegistrars(cmd.Context(), c, strings.Join(args, ""), cmd.OutOrStdout())
 		},
 	}
-	addFlags(check)
+	addHiddenFlags(check)
 	group.AddCommand(adminTask("ls", "List the configured registrars", listRegistrars), check)
 	return group
 }

@@ -85,7 +85,7 @@ func refundCommand() *cobra.Command {
 			return cli.Usage(errors.New("an order ID or --dust WALLET is required"))
 		},
 	}
-	addFlags(cmd)
+	addHiddenFlags(cmd)
 	addActFlags(cmd)
 	cmd.Flags().StringVar(&dust, "dust", "", "wallet whose dust is refunded")
 	cmd.Flags().Bool("dry-run", false, "say what would be done, and do nothing")

@@ -27,8 +27,7 @@ func serveCommand() *cobra.Command {
 			if err := forbidCoreDumps(); err != nil {
 				return err
 			}
-			slog.SetDefault(c.Log)     // for libraries; our code gets its logger explicitly
-			cmd.Root().ResetCommands() // frees two megabytes: the flags of all others
+			slog.SetDefault(c.Log) // for libraries; our code gets its logger explicitly
 			return serve(cmd.Context(), c, cmd.OutOrStdout())
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -29,32 +30,39 @@ type setting struct {
 func (s *setting) env() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
-func (s *setting) flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(s.key) }
+func (s *setting) flag() string { return flagOfKey.Replace(s.key) }
+
+var flagOfKey = strings.NewReplacer(".", "-", "_", "-")
 
 // addFlags adds a flag for every setting, and --config.
 func addFlags(cmd *cobra.Command) {
-	cmd.Flags().String("config", os.Getenv("DEED_CONFIG"), "TOML file to read first (DEED_CONFIG)")
-	for _, s := range defaultConfig().settings() {
-		cmd.Flags().String(s.flag(), s.value.String(), s.help+" ("+s.env()+")")
+	for _, f := range settingFlags() {
+		cmd.Flags().String(f.name, f.value, f.usage)
 	}
+	cmd.Flags().String("config", os.Getenv("DEED_CONFIG"), "TOML file to read first (DEED_CONFIG)")
 }
 
-// hideSettings hides the flags of settings in the help of a command and its
-// subcommands: few need more than --config, and `deed serve --help` lists them all.
-func hideSettings(cmd *cobra.Command) {
-	for _, child := range cmd.Commands() {
-		hideSettings(child)
+// addHiddenFlags is addFlags, but the help of the command does not list the settings: few
+// need more than --config, and `deed serve --help` lists them all.
+func addHiddenFlags(cmd *cobra.Command) {
+	addFlags(cmd)
+	for _, f := range settingFlags() {
+		cmd.Flags().Lookup(f.name).Hidden = true
 	}
-	hidden := false
-	for _, s := range defaultConfig().settings() {
-		if f := cmd.Flags().Lookup(s.flag()); f != nil {
-			f.Hidden, hidden = true, true
-		}
-	}
-	if hidden && cmd.Long == "" {
-		cmd.Long = cmd.Short + ".\n\nIt reads the configuration of the service: --config, DEED_CONFIG, or DEED_… variables. Every setting is a flag as well: see `deed serve --help`."
-	}
+	cmd.Long = cmd.Short + ".\n\nIt reads the configuration of the service: --config, DEED_CONFIG, or DEED_… variables. Every setting is a flag as well: see `deed serve --help`."
 }
+
+// A settingFlag is what the flag of a setting shows.
+type settingFlag struct{ name, value, usage string }
+
+// settingFlags returns the flags of all settings. Some thirty commands have them, so they are
+// not computed for each.
+var settingFlags = sync.OnceValue(func() (flags []settingFlag) {
+	for _, s := range defaultConfig().settings() {
+		flags = append(flags, settingFlag{s.flag(), s.value.String(), s.help + " (" + s.env() + ")"})
+	}
+	return flags
+})
 
 // readConfig reads the configuration: defaults, overridden by the file, then by the
 // environment, then by the flags. It also returns the settings with the source of
