@@ -10,7 +10,7 @@ scripts/need.sh go ca-certificates cc postgres redis setpriv knot nsd bind ldns 
 use_node
 scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
-start_servers
+start_servers "$(memory_folder)"
 
 suite "lint" scripts/lint.sh
 

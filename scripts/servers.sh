@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# To be sourced: start_servers starts a PostgreSQL and a Redis of our own, on
+# To be sourced: start_servers [FOLDER] starts a PostgreSQL and a Redis of our own, on
 # free ports, in a temporary folder, as an unprivileged user, and sets
 # TEST_POSTGRES_URL and TEST_REDIS_URL; stop_servers ends them and leaves
 # nothing behind.
@@ -7,7 +7,7 @@
 servers=
 
 start_servers() {
-	servers=$(mktemp -d "${TMPDIR:-/tmp}/deed-test.XXXXXX")
+	servers=$(mktemp -d "${1:-$(temporary_folder)}/deed-test.XXXXXX")
 	chmod 755 "$servers"
 	mkdir "$servers/home"
 	if [ "$(id -u)" = 0 ]; then
@@ -17,6 +17,22 @@ start_servers() {
 	fi
 	start_postgres
 	start_redis
+}
+
+temporary_folder() { echo "${TMPDIR:-/tmp}"; }
+
+# memory_folder prints a folder in memory, if there is one with room for the servers of
+# tests. Each test copies the files of a database, which takes a quarter to a half of the
+# processors' time if they are on a disk.
+memory_folder() {
+	local kind free memory
+	read -r kind free < <(df --output=fstype,avail /dev/shm 2>/dev/null | tail -1) || true
+	memory=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo 2>/dev/null) || true
+	if [ "$kind" = tmpfs ] && [ "$free" -gt $((4 << 20)) ] && [ "${memory:-0}" -gt $((8 << 20)) ]; then # in kB
+		echo /dev/shm
+	else
+		temporary_folder
+	fi
 }
 
 # unprivileged runs a command as an unprivileged user; PostgreSQL refuses to run as

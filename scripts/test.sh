@@ -10,7 +10,7 @@ scripts/need.sh go ca-certificates postgres redis setpriv pgbouncer knot nsd bin
 use_node
 scripts/need.sh curl dig openssl # the examples in the docs use them
 trap stop_servers EXIT
-start_servers
+start_servers "$(memory_folder)"
 
 # The packages that take longest come first.
 slow='./cmd/deed ./internal/sqldb ./internal/settle/chain ./internal/web ./internal/app'
