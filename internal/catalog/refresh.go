@@ -218,8 +218,8 @@ func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (W
 		}
 		return p.Total, err
 	}
-	years := max(l.MinYears, 1)
-	renewal, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1})
+	years := max(l.MinYears, 1) // the fewest of one order, also of a renewal
+	renewal, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: years})
 	if err != nil {
 		return w, err
 	}
@@ -227,15 +227,16 @@ func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (W
 	if err != nil {
 		return w, err
 	}
-	if w.Renewal = renewal; total > deed.USDC(years-1)*renewal && (years == 1 || renewal > 0) {
-		w.Registration = total - deed.USDC(years-1)*renewal
+	w.Renewal = registrar.Price{Total: renewal}.PerYear(years)
+	if further := deed.USDC(years-1) * w.Renewal; total > further && (years == 1 || renewal > 0) {
+		w.Registration = total - further
 	} else if total < 0 {
 		w.Registration = total
 	}
 	if w.Transfer, err = price(registrar.Order{Kind: registrar.OrderTransfer, Years: 1}); err != nil {
 		return w, err
 	}
-	restored, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1, Restore: true})
+	restored, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: years, Restore: true})
 	if restored > renewal {
 		w.Restore = restored - renewal
 	}
