@@ -39,6 +39,7 @@ type Config struct {
 	Contacts      bool      // a name needs a registrant
 	Without       []string  // URIs that the greeting does not have
 	MaxSessions   int       // at once; 0 for no limit
+	MinYears      int       // of an order; 0 for any
 	Currency      string    // of prices; "USD" when empty
 	Balance       deed.USDC // of each registrar; 0 for a million
 }
