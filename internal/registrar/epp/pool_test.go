@@ -221,8 +221,12 @@ func TestOpenRefuses(t *testing.T) {
 		"no PEM":      func(c *epp.Config) { c.CAFile = c.KeyFile },
 		"secret":      func(c *epp.Config) { c.Secret = "short" },
 		"contact":     func(c *epp.Config) { c.Profile.Contacts = epp.ContactsAll },
-		"auto-renew":  func(c *epp.Config) { c.Profile.AutoRenew = true },
-		"currency":    func(c *epp.Config) { c.Profile.Currency = "EUR" },
+		"phone": func(c *epp.Config) {
+			c.Profile.Contacts, c.Registrant, c.Registrant.Phone = epp.ContactsAll, contact, "030 1234567"
+		},
+		"years":      func(c *epp.Config) { c.Profile.MinYears, c.Profile.MaxYears = 3, 2 },
+		"auto-renew": func(c *epp.Config) { c.Profile.AutoRenew = true },
+		"currency":   func(c *epp.Config) { c.Profile.Currency = "EUR" },
 	} {
 		c := e.config
 		change(&c)
