@@ -42,6 +42,27 @@ func (c *Config) checkBlocks() (notReal []string, err error) {
 	return notReal, err
 }
 
+// unlistedTLDs returns the TLDs of registrars that the list of TLDs does not have. They are not
+// sold.
+func (c *Config) unlistedTLDs() (out []string) {
+	prices, err := c.Prices()
+	if err != nil {
+		return nil // which is an error
+	}
+	for _, block := range c.Registrars {
+		for _, text := range block.TLDs {
+			tld, err := deed.ParseTLD(strings.TrimPrefix(text, "."))
+			if err != nil {
+				continue // "*"
+			}
+			if _, err := prices.Listing(tld); err != nil {
+				out = append(out, fmt.Sprintf("registrar %s: .%s is not in the list of TLDs (`deed price`), so it is not sold", block.Name, tld))
+			}
+		}
+	}
+	return out
+}
+
 // registrantPlaceholders returns the settings of registrants of record that still have
 // placeholder values: a registry shows them, and deletes names whose registrant it
 // cannot reach.

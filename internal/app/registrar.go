@@ -34,7 +34,7 @@ func CheckRegistrars(ctx context.Context, c Config, name string) (all []Registra
 		}
 		for i, b := range a.registrar.Backends() {
 			if name == "" || name == b.Name {
-				r := checkRegistrar(ctx, b, c.EffectiveRegistrars()[i])
+				r := a.checkRegistrar(ctx, b, c.EffectiveRegistrars()[i])
 				for _, l := range orphans {
 					if l.Job.Backend == b.Name {
 						r.Warnings = append(r.Warnings, describeOrphan(l))
@@ -53,7 +53,7 @@ func CheckRegistrars(ctx context.Context, c Config, name string) (all []Registra
 // maxPrices is how many TLDs a check reads the price of.
 const maxPrices = 3
 
-func checkRegistrar(ctx context.Context, b registrar.Backend, c RegistrarConfig) RegistrarReport {
+func (a *App) checkRegistrar(ctx context.Context, b registrar.Backend, c RegistrarConfig) RegistrarReport {
 	r := RegistrarReport{Name: c.Name, Type: c.Type, TLDs: c.TLDs, Balance: "-", Capabilities: capabilities(b), Down: b.Ping(ctx)}
 	if w, ok := b.Registrar.(registrar.Monitored); ok {
 		r.Warnings = w.Warnings()
@@ -72,19 +72,23 @@ func checkRegistrar(ctx context.Context, b registrar.Backend, c RegistrarConfig)
 	}
 	if lister, ok := b.Registrar.(registrar.PriceLister); ok {
 		for _, tld := range b.TLDs[:min(len(b.TLDs), maxPrices)] {
-			r.Prices = append(r.Prices, fmt.Sprintf(".%s %s", tld, priceOf(ctx, lister, tld)))
+			r.Prices = append(r.Prices, fmt.Sprintf(".%s %s", tld, a.priceOf(ctx, lister, tld)))
 		}
 	}
 	return r
 }
 
 // priceOf returns the price of a year of a name that is very likely free.
-func priceOf(ctx context.Context, lister registrar.PriceLister, tld deed.TLD) string {
-	price, err := lister.Price(ctx, registrar.Order{Kind: registrar.OrderRegister, Name: deed.Name("price-check-of-this-tld." + string(tld)), Years: 1})
+func (a *App) priceOf(ctx context.Context, lister registrar.PriceLister, tld deed.TLD) string {
+	years, _, err := a.prices.Years(tld) // the fewest: a registry may have no price for less
+	if err != nil {
+		return "not sold (it is not in the list of TLDs)"
+	}
+	price, err := lister.Price(ctx, registrar.Order{Kind: registrar.OrderRegister, Name: deed.Name("price-check-of-this-tld." + string(tld)), Years: years})
 	if err != nil {
 		return "unknown (" + err.Error() + ")"
 	}
-	return price.Total.String() + " USD"
+	return price.PerYear(years).String() + " USD"
 }
 
 // capabilities returns what the registrar can do beyond the contract.

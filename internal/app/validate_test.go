@@ -163,7 +163,11 @@ func TestWarnings(t *testing.T) {
 	if w := c.warnings(); len(w) != 0 {
 		t.Errorf("got %q, want none about the embedded registry", w)
 	}
-	c.Registrars = append(c.Registrars, RegistrarConfig{Name: "b", Type: "opusdns"})
+	c.Registrars[0].TLDs = []string{"*", ".com", "net", "no-such-tld"}
+	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], ".no-such-tld is not in the list") {
+		t.Errorf("got %q, want one about a TLD", w)
+	}
+	c.Registrars = []RegistrarConfig{{Name: "b", Type: "opusdns"}}
 	if w := c.warnings(); len(w) != 1 || !strings.Contains(w[0], "registrar b charges") {
 		t.Errorf("got %q, want one about test money", w)
 	}

@@ -24,6 +24,7 @@ func (c *Config) warnings() []string {
 			out = append(out, "SANDBOX: registrar "+r.Name+" charges you for names that callers buy with test money, which anybody gets: set chain.rpc_url, unless it is a test system")
 		}
 	}
+	out = append(out, c.unlistedTLDs()...)
 	if c.SandboxPublic {
 		out = append(out, "PUBLIC SANDBOX: whoever reaches it can take test money, move its clock and cause faults; the names are not real, and the money is worthless")
 	}

@@ -113,12 +113,12 @@ func (r *Refresher) read(ctx context.Context, b registrar.Backend, rows []Backen
 // nil if it does not say.
 func (r *Refresher) readTLD(ctx context.Context, lister registrar.PriceLister, row BackendPrice, sold []deed.TLD) error {
 	l, _ := find(r.Service.Catalogue(), row.TLD) // it is one of them
-	now, err := readPrices(ctx, lister, l)
+	now, sells, err := readPrices(ctx, lister, l)
 	if err != nil {
 		return fmt.Errorf("read the prices of .%s: %w", row.TLD, err)
 	}
 	row.Missing++
-	if sold == nil || slices.Contains(sold, row.TLD) {
+	if sells && (sold == nil || slices.Contains(sold, row.TLD)) {
 		row.Missing = 0
 	}
 	if err := r.Store.StoreWholesale(ctx, r.judge(row, l, now)); err != nil {
@@ -206,40 +206,46 @@ func soldBy(ctx context.Context, r registrar.Registrar) ([]deed.TLD, error) {
 	return sold, err
 }
 
-// readPrices reads the prices of a TLD, by those of a name that nobody has.
-func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (Wholesale, error) {
-	w := Wholesale{TLD: l.TLD}
+// readPrices reads the prices of a TLD, by those of a name that nobody has, and whether the
+// registrar sells names like it.
+func readPrices(ctx context.Context, lister registrar.PriceLister, l Listing) (w Wholesale, sells bool, err error) {
+	w, sells = Wholesale{TLD: l.TLD}, true
 	name := deed.Name("p" + strings.ToLower(rand.Text()) + "." + string(l.TLD))
 	price := func(o registrar.Order) (deed.USDC, error) {
 		o.Name = name
 		p, err := lister.Price(ctx, o)
-		if code := deed.CodeOf(err); code == deed.CodeNotFound || code == deed.CodeTLDNotSupported || p.Premium {
+		if deed.CodeOf(err) == deed.CodeTLDNotSupported {
+			sells = false
+			return 0, nil
+		}
+		if deed.CodeOf(err) == deed.CodeNotFound || p.Premium {
 			return 0, nil
 		}
 		return p.Total, err
 	}
-	years := max(l.MinYears, 1)
-	renewal, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1})
+	years := max(l.MinYears, 1) // the fewest of one order, also of a renewal
+	renewal, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: years})
 	if err != nil {
-		return w, err
+		return w, sells, err
 	}
 	total, err := price(registrar.Order{Kind: registrar.OrderRegister, Years: years})
 	if err != nil {
-		return w, err
+		return w, sells, err
 	}
-	if w.Renewal = renewal; total > deed.USDC(years-1)*renewal && (years == 1 || renewal > 0) {
-		w.Registration = total - deed.USDC(years-1)*renewal
+	w.Renewal = registrar.Price{Total: renewal}.PerYear(years)
+	if further := deed.USDC(years-1) * w.Renewal; total > further && (years == 1 || renewal > 0) {
+		w.Registration = total - further
 	} else if total < 0 {
 		w.Registration = total
 	}
 	if w.Transfer, err = price(registrar.Order{Kind: registrar.OrderTransfer, Years: 1}); err != nil {
-		return w, err
+		return w, sells, err
 	}
-	restored, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: 1, Restore: true})
+	restored, err := price(registrar.Order{Kind: registrar.OrderRenew, Years: years, Restore: true})
 	if restored > renewal {
 		w.Restore = restored - renewal
 	}
-	return w, err
+	return w, sells, err
 }
 
 // failed notes when a TLD of a registrar was tried whose prices cannot be read, or that they

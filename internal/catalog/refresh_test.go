@@ -20,6 +20,7 @@ import (
 type seller struct {
 	registrar.Registrar
 	prices map[deed.TLD]deed.USDC // of one year
+	least  map[deed.TLD]int       // years of one order; 1 if it is missing
 	tlds   []deed.TLD
 	down   error
 	errs   map[deed.TLD]error // of TLDs whose registry does not respond, or that are not sold
@@ -32,7 +33,7 @@ func (s *seller) Price(_ context.Context, o registrar.Order) (registrar.Price, e
 		return registrar.Price{}, err
 	}
 	price, ok := s.prices[o.Name.TLD()]
-	if !ok {
+	if !ok || o.Kind != registrar.OrderTransfer && o.Years < s.least[o.Name.TLD()] {
 		return registrar.Price{}, deed.Errorf(deed.CodeNotFound, "no price")
 	}
 	total := price * deed.USDC(o.Years)
@@ -55,7 +56,7 @@ type market struct {
 
 func newMarket(t *testing.T, p catalog.Pricing) *market {
 	m := &market{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
-	m.seller = &seller{prices: map[deed.TLD]deed.USDC{"com": 9_000_000, "ai": 70_000_000}, tlds: []deed.TLD{"ai", "com", "net"}}
+	m.seller = &seller{prices: map[deed.TLD]deed.USDC{"com": 9_000_000, "ai": 70_000_000}, least: map[deed.TLD]int{"ai": 2}, tlds: []deed.TLD{"ai", "com", "net"}}
 	router, err := registrar.NewRouter(nil, registrar.Backend{Name: "seller", TLDs: []deed.TLD{"com", "ai", "net"}, Registrar: m.seller})
 	if err != nil {
 		t.Fatal(err)
@@ -219,10 +220,11 @@ func TestUnreadablePricesOfOneTLD(t *testing.T) {
 			}
 		}
 		m.want("example.com", 1, "12.50")
-		want := 0
+		want, ai := 0, string(deed.CodeTLDNotSupported) // for the second time
 		if deed.CodeOf(err) == deed.CodeUnavailable {
-			want = 1
+			want, ai = 1, "193.00"
 		}
+		m.want("example.ai", 2, ai)
 		if told := strings.Count(m.log.String(), "level=ERROR"); told != want {
 			t.Errorf("%v: the operator was told %d times: %s", err, told, m.log.String())
 		}

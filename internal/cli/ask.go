@@ -117,9 +117,13 @@ func (s *session) password(prompt string) (string, error) {
 	return s.secret(prompt, "--password-file")
 }
 
-// newPassword asks twice, to detect typos.
+// newPassword asks twice, to detect typos. An empty one, such as that of an empty file, would
+// leave the key readable to anybody.
 func (s *session) newPassword() (string, error) {
 	first, err := s.password("New password: ")
+	if err == nil && first == "" {
+		err = usagef("the password is empty: nothing was stored")
+	}
 	if err != nil || s.passwordFile != "" {
 		return first, err
 	}

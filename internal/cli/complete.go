@@ -145,10 +145,7 @@ func completeTLDs(s *session, _ []string) []string {
 }
 
 func completeWallets(*session, []string) []string {
-	all, err := wallets()
-	if err != nil {
-		return nil
-	}
+	all, _ := wallets() // those that cannot be read are not offered
 	var out []string
 	for _, w := range all {
 		out = append(out, w.name)

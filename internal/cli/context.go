@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
@@ -53,7 +55,11 @@ func readClientConfig() (clientConfig, error) {
 	if err != nil {
 		return c, err
 	}
-	if err := toml.Unmarshal(raw, &c); err != nil {
+	err = toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&c)
+	if unknown, ok := errors.AsType[*toml.StrictMissingError](err); ok {
+		return c, usagef("%s: there is no key %s", path, strings.Join(unknown.Errors[0].Key(), "."))
+	}
+	if err != nil {
 		return c, usagef("%s: %w", path, err)
 	}
 	return c, nil

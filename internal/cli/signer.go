@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,25 +40,29 @@ func readWallet(path string) (walletFile, error) {
 	return walletFile{strings.TrimSuffix(filepath.Base(path), ".json"), path, k}, nil
 }
 
-// wallets returns the keystores in the configuration folder, by name.
-func wallets() ([]walletFile, error) {
+// wallets returns the keystores in the configuration folder, by name, and why others there
+// cannot be read.
+func wallets() (all []walletFile, unread error) {
 	folder, err := keystoreFolder()
 	if err != nil {
 		return nil, err
 	}
-	paths, err := filepath.Glob(filepath.Join(folder, "*.json"))
-	if err != nil {
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	var out []walletFile
-	for _, path := range paths {
-		w, err := readWallet(path)
-		if err != nil {
-			return nil, err
+	for _, e := range entries {
+		if e.IsDir() || filepath.Ext(e.Name()) != ".json" {
+			continue
 		}
-		out = append(out, w)
+		w, err := readWallet(filepath.Join(folder, e.Name()))
+		if err != nil {
+			unread = errors.Join(unread, err)
+			continue
+		}
+		all = append(all, w)
 	}
-	return out, nil
+	return all, unread
 }
 
 // findWallet returns a wallet by path, name or address. "" means the only one.
@@ -65,24 +70,28 @@ func findWallet(word string) (walletFile, error) {
 	if strings.ContainsRune(word, filepath.Separator) || strings.HasSuffix(word, ".json") {
 		return readWallet(word)
 	}
-	all, err := wallets()
-	if err != nil {
-		return walletFile{}, err
-	}
+	all, unread := wallets()
 	if word == "" {
-		switch len(all) {
-		case 0:
+		switch {
+		case unread != nil && len(all) == 0:
+			return walletFile{}, unread
+		case unread != nil: // it may be the one
+			return walletFile{}, usagef("%w: move it away, or choose a wallet with --wallet", unread)
+		case len(all) == 0:
 			return walletFile{}, noWallet("there is no wallet: create one with `deed wallet new`, or set DEED_PRIVATE_KEY")
-		case 1:
-			return all[0], nil
+		case len(all) > 1:
+			return walletFile{}, usagef("there are %d wallets: choose one with --wallet, or make one the default with `deed wallet use NAME`", len(all))
 		}
-		return walletFile{}, usagef("there are %d wallets: choose one with --wallet, or make one the default with `deed wallet use NAME`", len(all))
+		return all[0], nil
 	}
 	for _, w := range all {
 		address, ok := w.address()
 		if w.name == word || ok && common.IsHexAddress(word) && address == common.HexToAddress(word) {
 			return w, nil
 		}
+	}
+	if unread != nil {
+		return walletFile{}, unread
 	}
 	return walletFile{}, noWallet(fmt.Sprintf("there is no wallet %s: `deed wallet ls` lists them", word))
 }

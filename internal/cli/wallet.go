@@ -149,9 +149,9 @@ func (s *session) readSecret(path, prompt, flag string) (string, error) {
 
 func walletListCommand() *cobra.Command {
 	return command("ls", "List the wallets", cobra.NoArgs, func(s *session, _ []string) error {
-		all, err := wallets()
-		if err != nil {
-			return err
+		all, unread := wallets()
+		if len(all) == 0 && unread != nil {
+			return unread
 		}
 		type walletObject struct {
 			Name    string `json:"name"`
@@ -165,7 +165,7 @@ func walletListCommand() *cobra.Command {
 			out = append(out, walletObject{w.name, strings.ToLower(a.Hex()), w.path})
 			l.add(w.name, a.Hex(), w.path)
 		}
-		return s.show(out, l)
+		return errors.Join(s.show(out, l), unread)
 	})
 }
 

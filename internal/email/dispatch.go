@@ -56,7 +56,12 @@ type Queue interface {
 // refused the address or the message.
 var ErrRefused = errors.New("the mail server refused it")
 
-// Sender sends messages. Any error but ErrRefused is temporary.
+// ErrServer is wrapped by errors of a Sender that concern every message: the mail server
+// cannot be reached, or does not let us send.
+var ErrServer = errors.New("the mail server cannot be used")
+
+// Sender sends messages. Any error but ErrRefused is temporary. Errors do not have the
+// address.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
@@ -75,7 +80,8 @@ func (d *Dispatcher) Due(ctx context.Context, limit int) ([]string, error) {
 }
 
 // Advance sends what is due for a wallet. A message may be sent twice when the process
-// dies after the mail server has accepted it.
+// dies after the mail server has accepted it. It fails with ErrServer, too, so that the
+// operator is told.
 func (d *Dispatcher) Advance(ctx context.Context, owner string) error {
 	o, err := d.Queue.Take(ctx, deed.Wallet(owner), d.Now().Add(lease), maxNotices)
 	if deed.CodeOf(err) == deed.CodeNotFound {
@@ -85,17 +91,21 @@ func (d *Dispatcher) Advance(ctx context.Context, owner string) error {
 		return fmt.Errorf("take the e-mail for %s: %w", owner, err)
 	}
 	a := Attempt{N: o.N, Next: d.Now(), State: o.State}
+	var unusable error
 	if m, ok := d.message(o); ok {
 		err := d.Sender.Send(ctx, m)
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return ctx.Err() // we stopped, the mail server did not fail: it is due again when the lease ends
+		}
+		if errors.Is(err, ErrServer) {
+			unusable = err
 		}
 		a = o.after(err, d.Now())
 	}
 	if err := d.Queue.Done(context.WithoutCancel(ctx), o, a); err != nil {
 		return fmt.Errorf("store the result of the e-mail for %s: %w", owner, err)
 	}
-	return nil
+	return unusable
 }
 
 // message returns the message, and false if none of the events is sent by e-mail.

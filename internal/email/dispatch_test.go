@@ -47,10 +47,12 @@ func TestResultsThatAreStored(t *testing.T) {
 		"stopped":               {stopped, hangs, false, false},
 		"accepted when stopped": {stopped, accepts, true, true},
 		"refused":               {t.Context(), func(context.Context) error { return ErrRefused }, true, false},
+		"unusable":              {t.Context(), func(context.Context) error { return ErrServer }, true, false},
 	} {
 		queue := &oneMessage{}
 		d := &Dispatcher{Queue: queue, Sender: c.server, Link: func(string) string { return "" }, Now: time.Now}
-		if err := d.Advance(c.ctx, "0xaa"); errors.Is(err, context.Canceled) == c.stored {
+		err := d.Advance(c.ctx, "0xaa")
+		if errors.Is(err, context.Canceled) == c.stored || errors.Is(err, ErrServer) != (name == "unusable") {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if (queue.result != nil) != c.stored {

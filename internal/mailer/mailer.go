@@ -75,34 +75,41 @@ func (m *Mailer) Send(ctx context.Context, msg email.Message) error {
 	defer cancel()
 	c, err := m.connect(ctx)
 	if err != nil {
-		return fmt.Errorf("connect to the mail server: %w", err)
+		return fmt.Errorf("%w: connect: %w", email.ErrServer, err)
 	}
 	defer c.Close() // the message was accepted or not, whatever the end of the connection
 	if err := c.Mail(string(m.from)); err != nil {
-		return fmt.Errorf("send an e-mail: %w", err)
+		return fmt.Errorf("%w: %w", email.ErrServer, err)
 	}
 	if err := c.Rcpt(string(msg.To)); err != nil {
-		return fmt.Errorf("send an e-mail: %w", refused(err))
+		return answered(err)
 	}
 	w, err := c.Data()
 	if err != nil {
-		return fmt.Errorf("send an e-mail: %w", refused(err))
+		return answered(err)
 	}
 	_, err = w.Write(m.render(msg))
 	if err = errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("send an e-mail: %w", refused(err))
+		return answered(err)
 	}
 	_ = c.Quit() // it was accepted
 	return nil
 }
 
-// refused marks a permanent reply (5xx). A reply to MAIL FROM or to the authentication
-// is about us and not about the recipient, so it is not marked.
-func refused(err error) error {
-	if reply, ok := errors.AsType[*textproto.Error](err); ok && reply.Code >= 500 {
-		return fmt.Errorf("%w: %w", email.ErrRefused, err)
+// answered returns the error of a reply to a recipient or to a message. A permanent one (5xx)
+// is a refusal, unless its status says that we may not send (RFC 3463, 3.8): relays answer
+// 5.7.1 to whoever may not use them. The text is left out, because it may have the address.
+func answered(err error) error {
+	reply, ok := errors.AsType[*textproto.Error](err)
+	switch {
+	case !ok: // the connection ended
+		return fmt.Errorf("%w: %w", email.ErrServer, err)
+	case strings.HasPrefix(reply.Msg, "5.7."):
+		return fmt.Errorf("%w: it answers %d with the status 5.7 to a recipient: we may not send", email.ErrServer, reply.Code)
+	case reply.Code >= 500:
+		return fmt.Errorf("%w: it answers %d", email.ErrRefused, reply.Code)
 	}
-	return err
+	return fmt.Errorf("send an e-mail: the mail server answers %d", reply.Code)
 }
 
 // connect opens a connection, encrypts it and authenticates. The connection ends with

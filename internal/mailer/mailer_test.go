@@ -68,21 +68,23 @@ func TestServerRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		name    string
-		config  mailer.Config
-		to      email.Address
-		refused bool
+		name            string
+		config          mailer.Config
+		to              email.Address
+		refused, server bool // whether the recipient is refused for ever, or the server cannot be used
 	}{
-		{"no mailbox", config(s), "refused@example.com", true},
-		{"later", config(s), "later@example.com", false},
-		{"a wrong password", wrong, "owner@example.com", false},
-		{"a certificate of nobody", foreign, "owner@example.com", false},
-		{"no server", closed, "owner@example.com", false},
-		{"a line break", config(s), "owner@example.com>\r\nRCPT TO:<other@example.com", false},
+		{"no mailbox", config(s), "refused@example.com", true, false},
+		{"later", config(s), "later@example.com", false, false},
+		{"no relay", config(s), "relayed@example.com", false, true},
+		{"a wrong password", wrong, "owner@example.com", false, true},
+		{"a certificate of nobody", foreign, "owner@example.com", false, true},
+		{"no server", closed, "owner@example.com", false, true},
+		{"a line break", config(s), "owner@example.com>\r\nRCPT TO:<other@example.com", false, true},
 	} {
 		m := message
 		m.To = tt.to
-		if err := open(t, tt.config).Send(t.Context(), m); err == nil || errors.Is(err, email.ErrRefused) != tt.refused || strings.Contains(err.Error(), "secret") {
+		err := open(t, tt.config).Send(t.Context(), m)
+		if err == nil || errors.Is(err, email.ErrRefused) != tt.refused || errors.Is(err, email.ErrServer) != tt.server || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), string(tt.to)) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
 	}

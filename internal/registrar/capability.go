@@ -47,6 +47,15 @@ type Price struct {
 	Premium bool      // the name has a price of its own
 }
 
+// PerYear returns the price of one of the years of an order, rounded up.
+func (p Price) PerYear(years int) deed.USDC {
+	each := p.Total / deed.USDC(years)
+	if each*deed.USDC(years) < p.Total {
+		each++
+	}
+	return each
+}
+
 // A BalanceReader knows how much money is left in the account. A Registrar may
 // implement it.
 type BalanceReader interface {

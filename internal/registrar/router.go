@@ -283,13 +283,17 @@ func (r *Router) Holdings(ctx context.Context, after deed.Name, limit int) (all 
 	return all[:min(len(all), limit)], nil
 }
 
-// Ping checks all backends. Its error names those that do not respond.
+// Ping checks all backends at once. Its error names those that do not respond.
 func (r *Router) Ping(ctx context.Context) error {
-	var down []error
-	for _, b := range r.backends {
-		if err := r.observe(b, "ping", func() error { return b.Ping(ctx) }); err != nil {
-			down = append(down, fmt.Errorf("registrar %s: %w", b.Name, err))
-		}
+	down := make([]error, len(r.backends))
+	var all sync.WaitGroup
+	for i, b := range r.backends {
+		all.Go(func() {
+			if err := r.observe(b, "ping", func() error { return b.Ping(ctx) }); err != nil {
+				down[i] = fmt.Errorf("registrar %s: %w", b.Name, err)
+			}
+		})
 	}
+	all.Wait()
 	return errors.Join(down...)
 }

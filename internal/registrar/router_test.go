@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
@@ -269,5 +270,23 @@ func TestAffords(t *testing.T) {
 	b.err = deed.Errorf(deed.CodeNotFound, "not reported")
 	if err := r.ReadBalances(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// A backend that does not respond takes no time from the others.
+func TestPingAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	last := func(ctx context.Context) error {
+		defer cancel()
+		return ctx.Err()
+	}
+	r, err := registrar.NewRouter(rows{}, registrar.Backend{Name: "first", Ping: hangs}, registrar.Backend{Name: "second", Ping: last})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(5*time.Second, cancel) // ends a broken run
+	if err := r.Ping(ctx); err == nil || err.Error() != "registrar first: context canceled" {
+		t.Errorf("got %v", err)
 	}
 }

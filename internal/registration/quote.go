@@ -194,14 +194,18 @@ func (s *Service) premiumRenewal(ctx context.Context, r lifecycle.Registration) 
 	if r.PremiumRenewal == 0 || !ok {
 		return r.PremiumRenewal, nil
 	}
-	p, err := lister.Price(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: 1})
+	years, _, err := s.Prices.Years(r.Name.TLD()) // the fewest: a registry may have no price for less
+	if err != nil {
+		return 0, err
+	}
+	p, err := lister.Price(ctx, registrar.Order{Kind: registrar.OrderRenew, Backend: r.Backend, Name: r.Name, Years: years})
 	switch {
 	case err != nil && deed.CodeOf(err) == deed.CodeUnavailable:
 		return 0, notAnswered(r.Name, err)
 	case err != nil || p.Total <= 0:
 		return r.PremiumRenewal, nil // it tells none
 	}
-	return p.Total, nil
+	return p.PerYear(years), nil
 }
 
 // notAnswered is the error of a registry that did not answer a question about a name.

@@ -90,11 +90,16 @@ func TestQuoteWhileARenewalCompletes(t *testing.T) {
 // pricing is a registrar that tells what an order costs today.
 type pricing struct {
 	registrar.Registrar
-	price registrar.Price
+	price registrar.Price // of one year
+	least int             // years of one order
 	err   error
 }
 
-func (p pricing) Price(context.Context, registrar.Order) (registrar.Price, error) {
+func (p pricing) Price(_ context.Context, o registrar.Order) (registrar.Price, error) {
+	if o.Years < p.least {
+		return registrar.Price{}, deed.Errorf(deed.CodeNotFound, "it has no price")
+	}
+	p.price.Total *= deed.USDC(o.Years)
 	return p.price, p.err
 }
 
@@ -124,5 +129,26 @@ func TestQuotePremiumRenewal(t *testing.T) {
 	e.Registrar = pricing{Registrar: e.registry, price: registrar.Price{Total: 95_000_000, Premium: true}}
 	if _, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "ab.io", Years: 1}, &wallet{e: e, nonce: "2"}); err != nil || r.PremiumRenewal != 95_000_000 {
 		t.Errorf("got %+v, %v, want the price of that day", r, err)
+	}
+}
+
+// expensive is a registrar that sells all names as premium ones.
+type expensive struct{ registrar.Registrar }
+
+func (expensive) Available(context.Context, deed.Name) (registrar.Availability, error) {
+	return registrar.Availability{Available: true, Premium: true, Wholesale: 90_000_000, Renewal: 80_000_000}, nil
+}
+
+// The registry of a TLD that is renewed for two years at least has no price for one.
+func TestQuotePremiumRenewalOfTwoYears(t *testing.T) {
+	e := newEnv(t)
+	e.Registrar = expensive{e.registry}
+	if _, _, err := e.buy(order.Purchase{Kind: order.PurchaseRegistration, Name: "first.ai", Years: 2}, &wallet{e: e, nonce: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	e.Registrar = pricing{Registrar: e.registry, least: 2, price: registrar.Price{Total: 95_000_000, Premium: true}}
+	q, _, err := e.Quote(e.t.Context(), order.Request{Purchase: order.Purchase{Kind: order.PurchaseRenewal, Name: "first.ai", Years: 2}})
+	if err != nil || q.Cost != 190_000_000 {
+		t.Errorf("got a cost of %s, %v", q.Cost, err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package mailertest runs an SMTP server of others (aiosmtpd, from Debian) for tests. It
-// wants STARTTLS and a sign-in, refuses mailboxes whose names begin with "refused", and
-// those that begin with "later" for now.
+// wants STARTTLS and a sign-in, refuses mailboxes whose names begin with "refused", those
+// that begin with "later" for now, and to relay to those that begin with "relayed".
 package mailertest
 
 import (

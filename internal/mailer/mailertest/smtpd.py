@@ -13,6 +13,8 @@ class Handler:
     async def handle_RCPT(self, server, session, envelope, address, options):
         if address.startswith("refused"):
             return "550 no such mailbox"
+        if address.startswith("relayed"):
+            return f"554 5.7.1 <{address}>: Relay access denied"
         if address.startswith("later"):
             return "451 try again later"
         envelope.rcpt_tos.append(address)

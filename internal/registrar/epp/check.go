@@ -97,7 +97,8 @@ func (b *Backend) check(ctx context.Context, names []deed.Name, as priority) (ma
 		},
 		ext: func(w *writer, svc services) {
 			if svc.fee() {
-				b.writeFeeCheck(w, []feeQuery{{"create", 1}, {"renew", 1}})
+				least := b.cfg.Profile.MinYears // for fewer, a registry has no prices
+				b.writeFeeCheck(w, []feeQuery{{"create", least}, {"renew", least}})
 			}
 		},
 	})

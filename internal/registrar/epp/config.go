@@ -93,7 +93,7 @@ func Open(cfg Config) (*Backend, error) {
 		return nil, fmt.Errorf("registrar at %s: %w", cfg.Address, err)
 	}
 	cfg.Limits = cfg.withDefaults()
-	cfg.Profile.MinYears, cfg.Profile.MaxYears = cmp.Or(cfg.Profile.MinYears, 1), cmp.Or(cfg.Profile.MaxYears, 10)
+	cfg.Profile.MinYears, cfg.Profile.MaxYears = cmp.Or(cfg.Profile.MinYears, defaultMinYears), cmp.Or(cfg.Profile.MaxYears, defaultMaxYears)
 	cfg.Profile.Currency = cmp.Or(cfg.Profile.Currency, currency)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -118,8 +118,7 @@ func Open(cfg Config) (*Backend, error) {
 // check fails when a setting is missing or contradicts another.
 func (c Config) check() error {
 	_, _, err := net.SplitHostPort(c.Address)
-	contact := c.Registrant
-	complete := contact.Name != "" && len(contact.Street) > 0 && contact.City != "" && len(contact.Country) == 2 && contact.Email != "" && contact.Phone != ""
+	_, wrong := lifecycle.ParseContact(c.Registrant)
 	switch {
 	case err != nil:
 		return fmt.Errorf("address: %w", err)
@@ -129,17 +128,24 @@ func (c Config) check() error {
 		return errors.New("a client certificate needs its key, and a key its certificate")
 	case len(c.Secret) < minSecret:
 		return fmt.Errorf("the secret that authInfo is derived from needs at least %d characters", minSecret)
-	case c.Profile.Contacts != ContactsNone && !complete:
-		return errors.New("the registry wants contacts: the registrant needs a name, street, city, country, phone and e-mail")
+	case c.Profile.Contacts != ContactsNone && wrong != nil:
+		e, _ := errors.AsType[*deed.Error](wrong)
+		return fmt.Errorf("the registry wants contacts, and that of the registrant is not valid: %s", e.Message)
+	case cmp.Or(c.Profile.MinYears, defaultMinYears) > cmp.Or(c.Profile.MaxYears, defaultMaxYears):
+		return errors.New("the minimum of years is more than the maximum, so nothing could be sold")
 	case c.Profile.AutoRenew && c.PaidUntil == nil:
 		return errors.New("a registry that renews names by itself needs to be told until when they are paid")
 	case c.Profile.Currency != "" && c.Profile.Currency != currency:
 		return fmt.Errorf("prices in %s are not supported, only in %s", c.Profile.Currency, currency)
-	case len(contact.Street) > 3:
-		return errors.New("a street has at most three lines")
 	}
 	return nil
 }
+
+// The years of an order, if the profile does not say.
+const (
+	defaultMinYears = 1
+	defaultMaxYears = 10
+)
 
 // minSecret is the minimum length of Config.Secret.
 const minSecret = 16

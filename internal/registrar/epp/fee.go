@@ -135,10 +135,13 @@ func (b *Backend) priced(r response, name deed.Name, a registrar.Availability) (
 	}
 	create, ok := prices["create"]
 	renew, also := prices["renew"]
-	if !ok || !also {
+	least := b.cfg.Profile.MinYears
+	each := registrar.Price{Total: renew}.PerYear(least)
+	first := create - deed.USDC(least-1)*each
+	if !ok || !also || first <= 0 {
 		return a, errNoPrice
 	}
-	a.Premium, a.Wholesale, a.Renewal = true, create, renew
+	a.Premium, a.Wholesale, a.Renewal = true, first, each
 	return a, nil
 }
 

@@ -101,3 +101,32 @@ func TestTransferInAnUnknownState(t *testing.T) {
 		}
 	}
 }
+
+// What the last registrar has prohibited does not prohibit it to us.
+func TestTransferWithStatuses(t *testing.T) {
+	e := open(t)
+	code, err := e.registry.Elsewhere(t.Context(), "other.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.server.SetStatuses("other.com", "clientHold", "clientRenewProhibited", "clientUpdateProhibited", "serverHold")
+	o := registrar.Order{Kind: registrar.OrderTransfer, Reference: "in", Name: "other.com", Years: 1, AuthCode: code, Submitted: e.Now()}
+	if err := e.Place(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.registry.Decide(t.Context(), "other.com", true); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := e.Order(t.Context(), o); err != nil || st.State != registrar.OrderDone {
+		t.Fatalf("got %+v, %v", st, err)
+	}
+	hosts := []string{"ns1.example.net", "ns2.example.net"}
+	if err := e.SetNameservers(t.Context(), "other.com", hosts); err != nil {
+		t.Error(err)
+	}
+	h, err := e.Holding(t.Context(), "other.com")
+	foreign := func(s string) bool { return strings.HasPrefix(s, "client") && s != "clientTransferProhibited" }
+	if err != nil || slices.ContainsFunc(h.EPPStatus, foreign) || !slices.Contains(h.EPPStatus, "serverHold") {
+		t.Errorf("got %v, %v", h.EPPStatus, err)
+	}
+}

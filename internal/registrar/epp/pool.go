@@ -158,6 +158,7 @@ func (p *pool) connect(ctx context.Context, as priority) (*session, error) {
 		return nil, nil
 	}
 	if ctx.Err() == nil { // otherwise it was the caller who left
+		p.raise = time.Time{} // what looked like a limit was none
 		p.failures++
 		p.retry, p.last = time.Now().Add(p.backoff()), err
 		if refusedLogin(err) { // registries lock accounts after some attempts

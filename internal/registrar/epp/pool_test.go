@@ -66,25 +66,27 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-// A registry that allows fewer sessions than configured (2502) slows calls down, and
-// fails none.
+// A registry that allows fewer sessions than configured (2502), or closes further connections,
+// slows calls down, and fails none.
 func TestSessionLimitOfTheRegistry(t *testing.T) {
-	e := open(t, func(s *epptest.Config, c *eppConfig) { s.MaxSessions, c.Sessions = 2, 8 })
-	if _, err := e.Available(t.Context(), name); err != nil {
-		t.Fatal(err)
+	for title, limit := range map[string]func(*epptest.Config){"2502": func(s *epptest.Config) { s.MaxSessions = 2 }, "closed": func(s *epptest.Config) { s.MaxConns = 2 }} {
+		t.Run(title, func(t *testing.T) {
+			e := open(t, func(s *epptest.Config, c *eppConfig) { limit(s); c.Sessions = 8 })
+			if _, err := e.Available(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if failed := e.checks(t, 40); failed > 0 {
+				t.Errorf("%d calls failed", failed)
+			}
+			// All sessions are another node's: this one fails, and recovers when they end.
+			other := e.node(t)
+			if err := other.Ping(t.Context()); err == nil && e.server.Sessions() > 2 {
+				t.Error("the registry has more sessions than it allows")
+			}
+			_ = e.Close() // it cannot fail
+			eventually(t, "another node gets a session", func() bool { return other.Ping(t.Context()) == nil })
+		})
 	}
-	if failed := e.checks(t, 40); failed > 0 {
-		t.Errorf("%d calls failed", failed)
-	}
-	// All sessions are another node's: this one fails, and recovers when they end.
-	other := e.node(t)
-	if err := other.Ping(t.Context()); err == nil && e.server.Sessions() > 2 {
-		t.Error("the registry has more sessions than it allows")
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
-	eventually(t, "another node gets a session", func() bool { return other.Ping(t.Context()) == nil })
 }
 
 // After a cut of all connections, and after maintenance, the next call connects
@@ -211,7 +213,7 @@ func TestCredentials(t *testing.T) {
 
 // Settings that cannot work are refused before anything is sold.
 func TestOpenRefuses(t *testing.T) {
-	e := open(t)
+	e := open(t, func(_ *epptest.Config, c *eppConfig) { c.Registrant = contact })
 	for title, change := range map[string]func(*epp.Config){
 		"address":     func(c *epp.Config) { c.Address = "epp.example" },
 		"client":      func(c *epp.Config) { c.ClientID = "" },
@@ -220,7 +222,9 @@ func TestOpenRefuses(t *testing.T) {
 		"no file":     func(c *epp.Config) { c.CertFile = c.CertFile + ".missing" },
 		"no PEM":      func(c *epp.Config) { c.CAFile = c.KeyFile },
 		"secret":      func(c *epp.Config) { c.Secret = "short" },
-		"contact":     func(c *epp.Config) { c.Profile.Contacts = epp.ContactsAll },
+		"contact":     func(c *epp.Config) { c.Profile.Contacts, c.Registrant.Name = epp.ContactsAll, "" },
+		"phone":       func(c *epp.Config) { c.Profile.Contacts, c.Registrant.Phone = epp.ContactsAll, "030 1234567" },
+		"years":       func(c *epp.Config) { c.Profile.MinYears, c.Profile.MaxYears = 3, 2 },
 		"auto-renew":  func(c *epp.Config) { c.Profile.AutoRenew = true },
 		"currency":    func(c *epp.Config) { c.Profile.Currency = "EUR" },
 	} {

@@ -218,6 +218,16 @@ func TestPrices(t *testing.T) {
 	}
 }
 
+// A registry that sells two years at least has no prices for one.
+func TestPricesOfTwoYears(t *testing.T) {
+	e := open(t, func(s *epptest.Config, c *eppConfig) { s.MinYears, c.Profile.MinYears = 2, 2 })
+	all, err := e.AvailableAll(t.Context(), []deed.Name{"abc.io", "ab.io"})
+	if want := (registrar.Availability{Available: true, Premium: true, Wholesale: 250_000_000, Renewal: 80_000_000}); err != nil || !all["abc.io"].Available || all["abc.io"].Premium || all["ab.io"] != want {
+		t.Errorf("got %+v, %v", all, err)
+	}
+	e.agreedTo(t, registrar.Order{Kind: registrar.OrderRegister, Reference: "a", Name: "ab.io", Years: 2, Submitted: e.Now()}, 330_000_000)
+}
+
 // agreedTo places the order for a premium name at its cost; sold for less, or as any other
 // name, it buys nothing.
 func (e env) agreedTo(t *testing.T, o registrar.Order, cost deed.USDC) {

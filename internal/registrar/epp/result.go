@@ -3,7 +3,9 @@ package epp
 import (
 	"errors"
 	"fmt"
+	"io"
 	"strings"
+	"syscall"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/registrar"
@@ -57,11 +59,14 @@ func resultError(r response) *refusal {
 	return &refusal{r.code(), strings.Join(text[:min(len(text), 4)], " ")}
 }
 
-// limitReached reports whether the registry refused a session because there are too
-// many.
+// limitReached reports whether the registry refused a session because there are too many: it
+// says so (2502), or it closes the connection. If that has another reason, the sessions that
+// there are will end, too.
 func limitReached(err error) bool {
-	r, ok := errors.AsType[*refusal](err)
-	return ok && r.code == codeSessionLimit
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.code == codeSessionLimit
+	}
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // refusedLogin reports whether the registry does not accept our password.

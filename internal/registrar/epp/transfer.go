@@ -126,6 +126,7 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 	case d.created.IsZero() || d.expires.IsZero():
 		return absent, b.invalidReply("%s came to us and has no dates", o.Name)
 	}
+	b.release(ctx, d)
 	if d.authInfo != "" && d.authInfo == o.AuthCode {
 		b.rotate(ctx, o.Name) // the last holder knows it
 	}
@@ -140,6 +141,28 @@ func (b *Backend) cameWith(d domain, t transferState, o registrar.Order) bool {
 	}
 	approved := t.ours && strings.HasSuffix(t.status, transferApproved) && (t.requested.IsZero() || since(t.requested, o))
 	return approved || d.creator != "" && !b.isUs(d.creator)
+}
+
+// holderStatuses are the statuses that the last holder of a name may have set, beside the lock.
+// They may stay after the transfer, and only we can remove them (RFC 5731, 2.3). The first
+// prohibits every update but its own removal.
+var holderStatuses = []string{"clientUpdateProhibited", "clientDeleteProhibited", "clientHold", "clientRenewProhibited"}
+
+// release removes what the last holder has set from a name that came to us, so that its owner
+// can change and renew it, and it resolves. If that fails, the name is delivered nevertheless.
+func (b *Backend) release(ctx context.Context, d domain) {
+	for _, status := range holderStatuses {
+		if !d.has(status) {
+			continue
+		}
+		r, err := b.send(ctx, b.updateCommand(d.name, update{remStatus: []string{status}}))
+		if err == nil && !succeeded(r) {
+			err = resultError(r)
+		}
+		if err != nil {
+			b.cfg.Log.Warn("a name that was transferred to us keeps a status of its last registrar: remove it at the registry", "domain", d.name, "status", status, "err", err.Error())
+		}
+	}
 }
 
 // rotate replaces the code of a name. If that fails, the next code that the owner

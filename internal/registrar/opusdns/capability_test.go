@@ -32,6 +32,9 @@ func TestUnsupportedTLDs(t *testing.T) {
 		if a, err := e.Available(t.Context(), name); deed.CodeOf(err) != deed.CodeTLDNotSupported {
 			t.Errorf("%s: got %+v, %v", name, a, err)
 		}
+		if p, err := e.Price(t.Context(), registrar.Order{Kind: registrar.OrderRegister, Name: name, Years: 1}); deed.CodeOf(err) != deed.CodeTLDNotSupported {
+			t.Errorf("the price of %s: got %+v, %v", name, p, err)
+		}
 	}
 	if found, err := e.AvailableAll(t.Context(), []deed.Name{"one.us", "one.com"}); err != nil || len(found) != 1 || !found["one.com"].Available {
 		t.Errorf("got %+v, %v, want one.com only", found, err)

@@ -49,7 +49,7 @@ func (b *Backend) Available(ctx context.Context, name deed.Name) (registrar.Avai
 		return registrar.Availability{}, err
 	}
 	if rules.Unsupported != "" {
-		return registrar.Availability{}, deed.Errorf(deed.CodeTLDNotSupported, ".%s cannot be registered here: %s", name.TLD(), rules.Unsupported)
+		return registrar.Availability{}, notSold(name.TLD(), rules)
 	}
 	return c.availability(), nil
 }

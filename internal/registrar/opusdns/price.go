@@ -37,6 +37,9 @@ func (b *Backend) Price(ctx context.Context, o registrar.Order) (registrar.Price
 	if err != nil {
 		return registrar.Price{}, err
 	}
+	if rules.Unsupported != "" && o.Kind != registrar.OrderRenew {
+		return registrar.Price{}, notSold(o.Name.TLD(), rules)
+	}
 	if !rules.takes(o) {
 		return registrar.Price{}, noPrice(o)
 	}

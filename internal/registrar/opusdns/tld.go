@@ -80,6 +80,11 @@ func (b *Backend) TLDs(ctx context.Context) ([]deed.TLD, error) {
 	return all, nil
 }
 
+// notSold is the error of a TLD whose names cannot be sold here.
+func notSold(tld deed.TLD, rules tldRules) error {
+	return deed.Errorf(deed.CodeTLDNotSupported, ".%s cannot be registered here: %s", tld, rules.Unsupported)
+}
+
 type tldReply struct {
 	Contacts *struct {
 		Attributes []struct {

@@ -234,6 +234,11 @@ func (s *Server) writeFees(b *strings.Builder, name deed.Name, a registrar.Avail
 	if a.Premium {
 		class = "premium"
 	}
+	tooShort := func(q feeCommand) bool { return q.Period != nil && q.Period.Years < s.cfg.MinYears }
+	if slices.ContainsFunc(ext.FeeCheck.Commands, tooShort) { // RFC 8748, 5.1.1
+		fmt.Fprintf(b, `<fee:cd avail="0">%s<fee:reason>Invalid period</fee:reason></fee:cd>`, element("fee:objID", string(name)))
+		return
+	}
 	fmt.Fprintf(b, `<fee:cd avail="1">%s%s`, element("fee:objID", string(name)), element("fee:class", class))
 	for _, q := range ext.FeeCheck.Commands {
 		years := 1

@@ -21,6 +21,9 @@ func (s *Server) create(c *client, in *domain, ext added) answer {
 	if !ok || in.Period != nil && in.Period.Unit != "y" {
 		return answer{code: 2005}
 	}
+	if years < s.cfg.MinYears {
+		return answer{code: 2306, reason: "period"}
+	}
 	if in.AuthInfo == nil || s.cfg.Contacts && in.Registrant == "" {
 		return answer{code: 2003}
 	}

@@ -139,15 +139,18 @@ type added struct {
 		} `xml:"restore"`
 	} `xml:"urn:ietf:params:xml:ns:rgp-1.0 update"`
 	FeeCheck *struct {
-		Currency string `xml:"currency"`
-		Commands []struct {
-			Name   string  `xml:"name,attr"`
-			Period *period `xml:"period"`
-		} `xml:"command"`
+		Currency string       `xml:"currency"`
+		Commands []feeCommand `xml:"command"`
 	} `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 check"`
 	FeeCreate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
 	FeeRenew  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renew"`
 	FeeTrans  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 transfer"`
+}
+
+// A feeCommand is a command whose price a client asks for.
+type feeCommand struct {
+	Name   string  `xml:"name,attr"`
+	Period *period `xml:"period"`
 }
 
 // agreed is the price that a client agrees to.

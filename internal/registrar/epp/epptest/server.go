@@ -39,6 +39,8 @@ type Config struct {
 	Contacts      bool      // a name needs a registrant
 	Without       []string  // URIs that the greeting does not have
 	MaxSessions   int       // at once; 0 for no limit
+	MaxConns      int       // likewise; others are closed
+	MinYears      int       // of an order; 0 for any
 	Currency      string    // of prices; "USD" when empty
 	Balance       deed.USDC // of each registrar; 0 for a million
 }
@@ -171,7 +173,7 @@ func (s *Server) accept() {
 			return
 		}
 		s.mu.Lock()
-		refusing := s.refusing || s.ctx.Err() != nil
+		refusing := s.refusing || s.ctx.Err() != nil || s.cfg.MaxConns > 0 && len(s.conns) >= s.cfg.MaxConns
 		if !refusing {
 			s.conns[conn] = true
 		}

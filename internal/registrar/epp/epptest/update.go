@@ -26,6 +26,9 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete {
 		return answer{code: 2304}
 	}
+	if !s.lift(e.Name, in) {
+		return answer{code: 2304}
+	}
 	for _, h := range hostNames(in.Add.HostObj, in.Add.HostAttr) {
 		if a := s.known(&domain{HostAttr: in.Add.HostAttr}, []string{h}); a.code != 0 {
 			return a
@@ -62,6 +65,28 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 		s.mu.Unlock()
 	}
 	return answer{code: 1000}
+}
+
+// lift removes statuses that SetStatuses has set from the name and from the update. It returns
+// false if the name has clientUpdateProhibited, and the update does not only remove that.
+func (s *Server) lift(name deed.Name, in *domain) bool {
+	const prohibited = "clientUpdateProhibited"
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rem := in.Rem.Statuses
+	alone := len(rem) == 1 && rem[0].Value == prohibited && in.Chg.AuthInfo == nil && in.Chg.Registrant == "" && len(in.Add.HostObj)+len(in.Rem.HostObj) == 0
+	if slices.Contains(s.extra[name], prohibited) && !alone {
+		return false
+	}
+	in.Rem.Statuses = nil
+	for _, v := range rem {
+		if i := slices.Index(s.extra[name], v.Value); i >= 0 {
+			s.extra[name] = slices.Delete(slices.Clone(s.extra[name]), i, i+1)
+		} else {
+			in.Rem.Statuses = append(in.Rem.Statuses, v)
+		}
+	}
+	return true
 }
 
 // applied returns the entry with the other changes of an update.
