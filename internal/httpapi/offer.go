@@ -16,6 +16,11 @@ type offer struct {
 	domain deed.Name
 	jobID  string // of the purchase that the payment belongs to; then there is no offer
 
+	// Of the request's payment, if it was accepted and ended without a transfer: its version
+	// of x402, and the payment.
+	version int
+	ended   order.Payment
+
 	extensions map[string]any // of version 2
 }
 
@@ -41,6 +46,9 @@ func (s *Server) failUnpaid(w http.ResponseWriter, r *http.Request, err error, o
 		out.Price = o.quote.Amount.String()
 		out.Accepts = append(out.Accepts, s.requirementsV1(o.quote, resource))
 		v2.Accepts = append(v2.Accepts, s.requirementsV2(o.quote))
+	}
+	if o.ended.State.EndedUnpaid() {
+		s.setReceipt(w.Header(), o.version, o.ended) // as x402 has it when a settlement fails (HTTP transport)
 	}
 	w.Header()["PAYMENT-REQUIRED"] = []string{encodeHeader(v2)}
 	w.Header().Set("Cache-Control", "no-store")

@@ -234,7 +234,10 @@ func encodeHeader(v any) string {
 // setReceipt sets the settlement response header of the client's x402 version.
 func (s *Server) setReceipt(h http.Header, version int, p order.Payment) {
 	receipt := api.SettleResponse{Success: p.TxHash != "", Payer: string(p.Auth.Payer), Transaction: p.TxHash, Network: s.Terms.NetworkV2}
-	if !receipt.Success {
+	switch {
+	case p.State.EndedUnpaid():
+		receipt.ErrorReason = "invalid_transaction_state" // the settlement failed
+	case !receipt.Success:
 		receipt.ErrorReason = "settlement_pending" // the client must not sign a new payment
 	}
 	name := "PAYMENT-RESPONSE"
