@@ -137,19 +137,19 @@ func (s *Service) use(ctx context.Context, m order.Mandate, r lifecycle.Registra
 	case errors.Is(err, settle.ErrSpent):
 		return s.Store.End(ctx, m, order.MandateFailed, reasonSpent)
 	case errors.Is(err, order.ErrMandateIdle):
-		return s.Store.Delay(ctx, m, now.Add(retryIdle), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retryIdle), false)
 	case errors.Is(err, settle.ErrNotYet), code == deed.CodeRateLimited:
-		return s.Store.Delay(ctx, m, now.Add(retrySoon), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retrySoon), false)
 	case tooLow:
-		return s.tell(ctx, &m, &m.ToldPrice, m.TooLow(low.Price), now.Add(retryRefuse))
+		return s.tell(ctx, &m, &m.ToldPrice, m.TooLow(low.Price), m.Retry(now, retryRefuse))
 	case settle.Refused(err) && m.FundsDue(now):
-		return s.tell(ctx, &m, &m.ToldFunds, messageOf(err), now.Add(retryFunds))
+		return s.tell(ctx, &m, &m.ToldFunds, messageOf(err), m.Retry(now, retryFunds))
 	case settle.Refused(err):
-		return s.Store.Delay(ctx, m, now.Add(retryFunds), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retryFunds), false)
 	case code != deed.CodeUnavailable:
-		return s.tell(ctx, &m, &m.ToldPrice, messageOf(err), now.Add(retryRefuse))
+		return s.tell(ctx, &m, &m.ToldPrice, messageOf(err), m.Retry(now, retryRefuse))
 	}
-	return errors.Join(err, s.Store.Delay(ctx, m, now.Add(retryLater), false))
+	return errors.Join(err, s.Store.Delay(ctx, m, m.Retry(now, retryLater), false))
 }
 
 // tell notifies the owner, once, why a mandate may fail.

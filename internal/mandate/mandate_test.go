@@ -210,7 +210,7 @@ func TestListAndRevoke(t *testing.T) {
 // later, and its owner is told once of what can be mended.
 func TestAdvance(t *testing.T) {
 	due := expires.AddDate(0, 0, -order.MandateOpenDays).Add(time.Hour)
-	lastWeek := expires.AddDate(0, 0, -7)
+	lastWeek, end := expires.AddDate(0, 0, -7), expires.AddDate(0, 0, 45)
 	spent := &deed.Error{Code: deed.CodePaymentInvalid, Message: "used", Err: settle.ErrSpent}
 	poor := deed.Errorf(deed.CodePaymentInsufficient, "the wallet holds too little")
 	down := deed.Errorf(deed.CodeUnavailable, "the chain is down")
@@ -228,7 +228,7 @@ func TestAdvance(t *testing.T) {
 		"the name has ended":     {due, func(w *world) { w.gone = true }, order.MandateRevoked, false, 0, false, false},
 		"the name has moved on":  {due, func(w *world) { w.name.Owner = treasury }, order.MandateRevoked, false, 0, false, false},
 		"it was renewed":         {due, func(w *world) { w.name.Expires = expires.AddDate(1, 0, 0) }, order.MandateUnneeded, false, 0, false, false},
-		"its time has ended":     {expires.AddDate(0, 0, 45), func(*world) {}, order.MandateFailed, false, 0, false, false},
+		"its time has ended":     {end, func(*world) {}, order.MandateFailed, false, 0, false, false},
 		"spent when it is due":   {due, func(w *world) { w.use = spent }, order.MandateFailed, true, 0, false, false},
 		"spent before":           {due.AddDate(0, -1, 0), func(w *world) { w.check = spent }, order.MandateFailed, false, 0, false, false},
 		"another renewal":        {due, func(w *world) { w.use = order.ErrMandateIdle }, "", true, time.Hour, false, false},
@@ -239,6 +239,8 @@ func TestAdvance(t *testing.T) {
 		"poor, in the last week": {lastWeek, func(w *world) { w.use = poor }, "", true, 6 * time.Hour, true, false},
 		"the chain is down":      {due, func(w *world) { w.use = down }, "", true, 5 * time.Minute, false, true},
 		"down before it is due":  {due.AddDate(0, -1, 0), func(w *world) { w.check = down }, "", false, 5 * time.Minute, false, true},
+		"poor, on the last day":  {end.Add(-5 * time.Hour), func(w *world) { w.use = poor }, "", true, 4 * time.Hour, true, false},
+		"poor, in the last hour": {end.Add(-time.Hour), func(w *world) { w.use = poor }, "", true, time.Hour, true, false},
 		"it cannot be renewed":   {due, func(w *world) { w.use = deed.Errorf(deed.CodeValidation, "it is locked") }, "", true, 24 * time.Hour, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -191,6 +191,21 @@ func (m Mandate) next(now time.Time) time.Time {
 	return next
 }
 
+// lastUse is how long before the end of its time a mandate is tried once more.
+const lastUse = time.Hour
+
+// Retry returns when to try a mandate again that could not be used now: after a while, but
+// also shortly before its time ends, and when it has ended.
+func (m Mandate) Retry(now time.Time, after time.Duration) time.Time {
+	end, next := time.Unix(m.Auth.ValidBefore, 0), now.Add(after)
+	for _, at := range []time.Time{end.Add(-lastUse), end} {
+		if at.After(now) && at.Before(next) {
+			return at
+		}
+	}
+	return next
+}
+
 // Renews reports whether the mandate, while it is active, renews a name with that
 // expiry.
 func (m Mandate) Renews(expires time.Time) bool {
