@@ -285,6 +285,27 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// An owner who knows that a name cannot be renewed now is told, too, that the cap has become
+// too low, and by how much, but not again of the same.
+func TestEachReasonIsTold(t *testing.T) {
+	w := newWorld()
+	w.now = expires.AddDate(0, 0, -7)
+	w.mandate = order.Mandate{Name: "a.com", Owner: owner, Reference: "r1", Expires: expires, Auth: signed(expires, "0x1", price).Auth, State: order.MandateActive}
+	prohibited := deed.Errorf(deed.CodeValidation, "the registry does not allow renewals of a.com now")
+	for i, tt := range []struct {
+		use  error
+		told int
+	}{
+		{prohibited, 1}, {prohibited, 1}, {&order.CapTooLow{Price: 2 * price}, 2}, {&order.CapTooLow{Price: 2 * price}, 2}, {&order.CapTooLow{Price: 3 * price}, 3},
+		{deed.Errorf(deed.CodePaymentInsufficient, "the wallet has 1 USDC"), 4}, {deed.Errorf(deed.CodePaymentInsufficient, "the wallet has 2 USDC"), 4},
+	} {
+		w.use = tt.use
+		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.told != tt.told {
+			t.Errorf("%d: %v, told %d times, want %d: %q", i, err, w.told, tt.told, w.mandate.Reason)
+		}
+	}
+}
+
 // A name is renewed automatically if a mandate of its owner is for its present expiry.
 func TestRenews(t *testing.T) {
 	w := newWorld()

@@ -26,7 +26,7 @@ type Mandate struct {
 	Created   time.Time
 	Updated   time.Time
 
-	ToldPrice bool // the owner knows that the cap is too low
+	ToldPrice bool // the owner knows that the cap is too low, or why the name cannot be renewed
 	ToldFunds bool // the owner knows that the wallet cannot pay
 }
 
