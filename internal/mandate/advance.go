@@ -119,6 +119,7 @@ func (s *Service) watch(ctx context.Context, m order.Mandate, r lifecycle.Regist
 			return s.tellRefused(ctx, m, m.TooLow(q.Amount), step.Next)
 		}
 	}
+	m.Reason = "" // it is not at risk any more
 	return s.Store.Delay(ctx, m, step.Next, false)
 }
 

@@ -265,7 +265,8 @@ func TestAdvance(t *testing.T) {
 }
 
 // An owner is warned of a cap below the price two months before the expiry, not before,
-// and of an authorization that the chain would refuse at once.
+// and of an authorization that the chain would refuse at once. A mandate shows no reason when
+// that is over.
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		days  int // before the expiry
@@ -281,6 +282,10 @@ func TestWarnings(t *testing.T) {
 		w.mandate = order.Mandate{Name: "a.com", Owner: owner, Reference: "r1", Expires: expires, Auth: signed(expires, "0x1", price).Auth, State: order.MandateActive}
 		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.told != tt.told || w.next.Before(w.now.Add(time.Hour)) {
 			t.Errorf("%+v: got %v, told %d times, next %s", tt, err, w.told, w.next)
+		}
+		w.price, w.check = price, nil
+		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.mandate.Reason != "" {
+			t.Errorf("%+v: at risk for good: %q, %v", tt, w.mandate.Reason, err)
 		}
 	}
 }
