@@ -310,6 +310,9 @@ func TestVoidPayment(t *testing.T) {
 		if !strings.Contains(got.body, `"maxAmountRequired":"13060000"`) {
 			t.Errorf("paying anew is right, and not offered: %s", got.body)
 		}
+		if r := receiptOf(t, got.header.Get("PAYMENT-RESPONSE")); r.Success || r.ErrorReason != "invalid_transaction_state" || r.Payer != string(a.wallet) || got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("got the receipt %+v and %v", r, got.header)
+		}
 		if j := job(t, s.service, pending.JobID); j.Status != "failed" || j.Code != string(deed.CodePaymentInvalid) {
 			t.Errorf("got %+v", j)
 		}

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar/local"
 )
 
@@ -135,6 +137,28 @@ func TestOneRenewalRaced(t *testing.T) {
 		s.runWorker(t)
 		if d := s.domain(t, "first.com"); !d.ExpiresAt.Equal(was.AddDate(1, 0, 0)) || s.balance(t, s.payTo) != 1_000_000_000_000+comPrice+comRenewal {
 			t.Errorf("got %s", d.ExpiresAt)
+		}
+		s.audit(t)
+	})
+}
+
+// The chain may confirm a payment long after its request. The renewal is made then, and the
+// buyer waits as long for the registry as any other.
+func TestRenewalIsPaidLate(t *testing.T) {
+	eachEnv(t, func(t *testing.T, s *env) {
+		s.bought(t, "first.com")
+		was, header := s.domain(t, "first.com").ExpiresAt, s.promise(s.buyer(t), comRenewal).header(t)
+		s.chain.Pause()
+		s.waits(50 * time.Millisecond)
+		for s.renew(t, "first.com", 1, header).status != 202 {
+			s.waits(s.api.Payments.Wait * 2)
+		}
+		s.clock.advance(order.JobDeadline + time.Minute)
+		s.chain.Resume()
+		s.waits(time.Minute)
+		s.runWorker(t)
+		if got := s.renew(t, "first.com", 1, header); got.status != 200 || !s.domain(t, "first.com").ExpiresAt.Equal(was.AddDate(1, 0, 0)) {
+			t.Errorf("got %d %s", got.status, got.body)
 		}
 		s.audit(t)
 	})

@@ -76,7 +76,7 @@ func (b buyer) refused(ctx context.Context, p order.Payment) order.Outcome {
 	defer cancel()
 	if p.State.EndedUnpaid() {
 		q, _, _ := b.kind.Quote(ctx, b.request) // after an error there may be no price
-		return order.Outcome{Quote: q}
+		return order.Outcome{Quote: q, Payment: p}
 	}
 	j, err := b.s.Jobs.JobOf(ctx, p)
 	if err != nil {

@@ -207,7 +207,7 @@ func (c *checkout) authorize(ctx context.Context, want order.Purchase, admit fun
 
 // collectPaid handles an authorization whose transfer preceded the request. It is
 // public on the chain by then, so it can be used only by its payer, signed in; in
-// any other case the transfer is refunded.
+// any other case the transfer is refunded, and after that the payer may pay again.
 func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.Payment, error) {
 	p, err := c.s.Store.Payment(ctx, c.s.id(c.auth))
 	known := err == nil
@@ -217,6 +217,8 @@ func (c *checkout) collectPaid(ctx context.Context, want order.Purchase) (order.
 	switch {
 	case known && p.Purchase.Kind != order.PurchaseNothing:
 		return order.Payment{}, errOtherSignature
+	case known && p.State == order.PaymentRefunded:
+		return order.Payment{}, deed.Errorf(deed.CodePaymentInvalid, "this authorization was used on the chain before it came with a request, and its money went back to %s: sign a new one", c.auth.Payer)
 	case c.signedIn != c.auth.Payer || known && p.State != order.PaymentUnclaimed:
 		return order.Payment{}, c.goesBack()
 	case known:

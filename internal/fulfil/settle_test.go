@@ -361,7 +361,8 @@ func TestTransferBeforeRequest(t *testing.T) {
 	}
 }
 
-// An unclaimed transfer is refunded once, after the claim window.
+// An unclaimed transfer is refunded once, after the claim window. Its payer must not pay
+// again before that, and may afterwards.
 func TestUnclaimedTransferIsRefunded(t *testing.T) {
 	e := newEnv(t)
 	a := authorization("1")
@@ -372,15 +373,22 @@ func TestUnclaimedTransferIsRefunded(t *testing.T) {
 		t.Fatalf("got %s", got)
 	}
 	e.now = e.now.Add(e.Terms.ClaimWindow)
+	e.chain.check, e.chain.refund = settle.ErrAlreadyPaid, errors.New("the chain does not respond")
+	e.advance()
+	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, order.ErrPending) {
+		t.Errorf("before it went back: got %v", err)
+	}
+	e.now, e.chain.refund, e.chain.refunds = e.now.Add(time.Hour), nil, nil
 	for range 3 {
 		e.advance()
 	}
 	if got := e.state(a); got != order.PaymentRefunded || len(e.chain.refunds) != 1 || e.chain.refunds[0].Nonce != "1" {
 		t.Errorf("got %s, refunds %+v", got, e.chain.refunds)
 	}
-	e.chain.check = settle.ErrAlreadyPaid
-	if _, err := e.buy(a, payer, name(1)); !errors.Is(err, order.ErrPending) {
-		t.Errorf("bought with a refunded transfer: %v", err)
+	for _, signedIn := range []deed.Wallet{"", payer} {
+		if _, err := e.buy(a, signedIn, name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || errors.Is(err, order.ErrNoOffer) {
+			t.Errorf("after it went back, signed in as %q: got %v", signedIn, err)
+		}
 	}
 }
 

@@ -188,7 +188,7 @@ func (s *Server) failChange(w http.ResponseWriter, r *http.Request, c dnsCall, o
 	}
 	switch code := deed.CodeOf(err); {
 	case code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient:
-		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, jobID: ""})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: c.name, version: c.pay.version, ended: out.Payment})
 	case out.Job.ID == "":
 		return err
 	}

@@ -217,7 +217,7 @@ func (s *Server) buy(w http.ResponseWriter, r *http.Request, o order.Request, pa
 		}
 	}
 	if code := deed.CodeOf(err); code == deed.CodePaymentRequired || code == deed.CodePaymentInvalid || code == deed.CodePaymentInsufficient {
-		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID})
+		return s.failUnpaid(w, r, err, offer{quote: out.Quote, domain: o.Name, jobID: out.Job.PublicID, version: pay.version, ended: out.Payment})
 	}
 	if err != nil && out.Job.ID == "" {
 		return err

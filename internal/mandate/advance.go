@@ -110,15 +110,16 @@ func (s *Service) watch(ctx context.Context, m order.Mandate, r lifecycle.Regist
 	case errors.Is(err, settle.ErrSpent):
 		return s.Store.End(ctx, m, order.MandateFailed, reasonSpent)
 	case settle.Refused(err):
-		return s.tell(ctx, &m, &m.ToldFunds, messageOf(err), step.Next)
+		return s.tellFunds(ctx, m, messageOf(err), step.Next)
 	case err != nil:
 		return errors.Join(err, s.Store.Delay(ctx, m, now.Add(retryLater), false))
 	}
 	if step.Warn {
 		if q, err := s.Prices.Renewal(r, 1, false); err == nil && q.Amount > m.Auth.Amount { // without a price there is nothing to warn of
-			return s.tell(ctx, &m, &m.ToldPrice, m.TooLow(q.Amount), step.Next)
+			return s.tellRefused(ctx, m, m.TooLow(q.Amount), step.Next)
 		}
 	}
+	m.Reason = "" // it is not at risk any more
 	return s.Store.Delay(ctx, m, step.Next, false)
 }
 
@@ -137,26 +138,33 @@ func (s *Service) use(ctx context.Context, m order.Mandate, r lifecycle.Registra
 	case errors.Is(err, settle.ErrSpent):
 		return s.Store.End(ctx, m, order.MandateFailed, reasonSpent)
 	case errors.Is(err, order.ErrMandateIdle):
-		return s.Store.Delay(ctx, m, now.Add(retryIdle), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retryIdle), false)
 	case errors.Is(err, settle.ErrNotYet), code == deed.CodeRateLimited:
-		return s.Store.Delay(ctx, m, now.Add(retrySoon), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retrySoon), false)
 	case tooLow:
-		return s.tell(ctx, &m, &m.ToldPrice, m.TooLow(low.Price), now.Add(retryRefuse))
+		return s.tellRefused(ctx, m, m.TooLow(low.Price), m.Retry(now, retryRefuse))
 	case settle.Refused(err) && m.FundsDue(now):
-		return s.tell(ctx, &m, &m.ToldFunds, messageOf(err), now.Add(retryFunds))
+		return s.tellFunds(ctx, m, messageOf(err), m.Retry(now, retryFunds))
 	case settle.Refused(err):
-		return s.Store.Delay(ctx, m, now.Add(retryFunds), false)
+		return s.Store.Delay(ctx, m, m.Retry(now, retryFunds), false)
 	case code != deed.CodeUnavailable:
-		return s.tell(ctx, &m, &m.ToldPrice, messageOf(err), now.Add(retryRefuse))
+		return s.tellRefused(ctx, m, messageOf(err), m.Retry(now, retryRefuse))
 	}
-	return errors.Join(err, s.Store.Delay(ctx, m, now.Add(retryLater), false))
+	return errors.Join(err, s.Store.Delay(ctx, m, m.Retry(now, retryLater), false))
 }
 
-// tell notifies the owner, once, why a mandate may fail.
-func (s *Service) tell(ctx context.Context, m *order.Mandate, told *bool, reason string, next time.Time) error {
-	tell := !*told
-	*told, m.Reason = true, reason
-	return s.Store.Delay(ctx, *m, next, tell)
+// tellRefused notifies the owner why the renewal is not possible, once for each reason.
+func (s *Service) tellRefused(ctx context.Context, m order.Mandate, reason string, next time.Time) error {
+	tell := !m.ToldPrice || m.Reason != reason
+	m.ToldPrice, m.Reason = true, reason
+	return s.Store.Delay(ctx, m, next, tell)
+}
+
+// tellFunds notifies the owner, once, that the wallet cannot pay: what it lacks may change.
+func (s *Service) tellFunds(ctx context.Context, m order.Mandate, reason string, next time.Time) error {
+	tell := !m.ToldFunds
+	m.ToldFunds, m.Reason = true, reason
+	return s.Store.Delay(ctx, m, next, tell)
 }
 
 // messageOf returns what the owner may see of an error.

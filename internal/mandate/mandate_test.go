@@ -210,7 +210,7 @@ func TestListAndRevoke(t *testing.T) {
 // later, and its owner is told once of what can be mended.
 func TestAdvance(t *testing.T) {
 	due := expires.AddDate(0, 0, -order.MandateOpenDays).Add(time.Hour)
-	lastWeek := expires.AddDate(0, 0, -7)
+	lastWeek, end := expires.AddDate(0, 0, -7), expires.AddDate(0, 0, 45)
 	spent := &deed.Error{Code: deed.CodePaymentInvalid, Message: "used", Err: settle.ErrSpent}
 	poor := deed.Errorf(deed.CodePaymentInsufficient, "the wallet holds too little")
 	down := deed.Errorf(deed.CodeUnavailable, "the chain is down")
@@ -228,7 +228,7 @@ func TestAdvance(t *testing.T) {
 		"the name has ended":     {due, func(w *world) { w.gone = true }, order.MandateRevoked, false, 0, false, false},
 		"the name has moved on":  {due, func(w *world) { w.name.Owner = treasury }, order.MandateRevoked, false, 0, false, false},
 		"it was renewed":         {due, func(w *world) { w.name.Expires = expires.AddDate(1, 0, 0) }, order.MandateUnneeded, false, 0, false, false},
-		"its time has ended":     {expires.AddDate(0, 0, 45), func(*world) {}, order.MandateFailed, false, 0, false, false},
+		"its time has ended":     {end, func(*world) {}, order.MandateFailed, false, 0, false, false},
 		"spent when it is due":   {due, func(w *world) { w.use = spent }, order.MandateFailed, true, 0, false, false},
 		"spent before":           {due.AddDate(0, -1, 0), func(w *world) { w.check = spent }, order.MandateFailed, false, 0, false, false},
 		"another renewal":        {due, func(w *world) { w.use = order.ErrMandateIdle }, "", true, time.Hour, false, false},
@@ -239,6 +239,8 @@ func TestAdvance(t *testing.T) {
 		"poor, in the last week": {lastWeek, func(w *world) { w.use = poor }, "", true, 6 * time.Hour, true, false},
 		"the chain is down":      {due, func(w *world) { w.use = down }, "", true, 5 * time.Minute, false, true},
 		"down before it is due":  {due.AddDate(0, -1, 0), func(w *world) { w.check = down }, "", false, 5 * time.Minute, false, true},
+		"poor, on the last day":  {end.Add(-5 * time.Hour), func(w *world) { w.use = poor }, "", true, 4 * time.Hour, true, false},
+		"poor, in the last hour": {end.Add(-time.Hour), func(w *world) { w.use = poor }, "", true, time.Hour, true, false},
 		"it cannot be renewed":   {due, func(w *world) { w.use = deed.Errorf(deed.CodeValidation, "it is locked") }, "", true, 24 * time.Hour, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +265,8 @@ func TestAdvance(t *testing.T) {
 }
 
 // An owner is warned of a cap below the price two months before the expiry, not before,
-// and of an authorization that the chain would refuse at once.
+// and of an authorization that the chain would refuse at once. A mandate shows no reason when
+// that is over.
 func TestWarnings(t *testing.T) {
 	for _, tt := range []struct {
 		days  int // before the expiry
@@ -279,6 +282,31 @@ func TestWarnings(t *testing.T) {
 		w.mandate = order.Mandate{Name: "a.com", Owner: owner, Reference: "r1", Expires: expires, Auth: signed(expires, "0x1", price).Auth, State: order.MandateActive}
 		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.told != tt.told || w.next.Before(w.now.Add(time.Hour)) {
 			t.Errorf("%+v: got %v, told %d times, next %s", tt, err, w.told, w.next)
+		}
+		w.price, w.check = price, nil
+		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.mandate.Reason != "" {
+			t.Errorf("%+v: at risk for good: %q, %v", tt, w.mandate.Reason, err)
+		}
+	}
+}
+
+// An owner who knows that a name cannot be renewed now is told, too, that the cap has become
+// too low, and by how much, but not again of the same.
+func TestEachReasonIsTold(t *testing.T) {
+	w := newWorld()
+	w.now = expires.AddDate(0, 0, -7)
+	w.mandate = order.Mandate{Name: "a.com", Owner: owner, Reference: "r1", Expires: expires, Auth: signed(expires, "0x1", price).Auth, State: order.MandateActive}
+	prohibited := deed.Errorf(deed.CodeValidation, "the registry does not allow renewals of a.com now")
+	for i, tt := range []struct {
+		use  error
+		told int
+	}{
+		{prohibited, 1}, {prohibited, 1}, {&order.CapTooLow{Price: 2 * price}, 2}, {&order.CapTooLow{Price: 2 * price}, 2}, {&order.CapTooLow{Price: 3 * price}, 3},
+		{deed.Errorf(deed.CodePaymentInsufficient, "the wallet has 1 USDC"), 4}, {deed.Errorf(deed.CodePaymentInsufficient, "the wallet has 2 USDC"), 4},
+	} {
+		w.use = tt.use
+		if err := w.service().Advance(t.Context(), "man_1"); err != nil || w.told != tt.told {
+			t.Errorf("%d: %v, told %d times, want %d: %q", i, err, w.told, tt.told, w.mandate.Reason)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (r Request) CheckMaxPrice(q Quote) error {
 // An Outcome is how far a purchase got while its request waited.
 type Outcome struct {
 	Job     Job
-	Payment Payment // of the job, as it was last read; it may have moved since
+	Payment Payment // of the job, as it was last read; it may have moved since. Without a job, one that ended unpaid
 	Quote   Quote   // of what the caller may pay now, when nothing was bought
 }
 

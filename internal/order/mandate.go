@@ -26,7 +26,7 @@ type Mandate struct {
 	Created   time.Time
 	Updated   time.Time
 
-	ToldPrice bool // the owner knows that the cap is too low
+	ToldPrice bool // the owner knows that the cap is too low, or why the name cannot be renewed
 	ToldFunds bool // the owner knows that the wallet cannot pay
 }
 
@@ -186,6 +186,21 @@ func (m Mandate) next(now time.Time) time.Time {
 	for _, at := range []time.Time{m.Expires.AddDate(0, 0, -MandatePriceDays), time.Unix(m.Auth.ValidAfter+1, 0)} {
 		if at.After(now) && at.Before(next) {
 			next = at
+		}
+	}
+	return next
+}
+
+// lastUse is how long before the end of its time a mandate is tried once more.
+const lastUse = time.Hour
+
+// Retry returns when to try a mandate again that could not be used now: after a while, but
+// also shortly before its time ends, and when it has ended.
+func (m Mandate) Retry(now time.Time, after time.Duration) time.Time {
+	end, next := time.Unix(m.Auth.ValidBefore, 0), now.Add(after)
+	for _, at := range []time.Time{end.Add(-lastUse), end} {
+		if at.After(now) && at.Before(next) {
+			return at
 		}
 	}
 	return next

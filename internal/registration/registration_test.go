@@ -82,6 +82,7 @@ func openMemory(t *testing.T) *sqldb.DB {
 type wallet struct {
 	e     *env
 	nonce string
+	takes time.Duration // the settlement
 	paid  *order.Payment
 }
 
@@ -95,6 +96,7 @@ func (w *wallet) Resume(context.Context, order.Purchase) (order.Payment, bool, e
 func (w *wallet) Collect(ctx context.Context, q order.Quote, p order.Purchase) (order.Payment, error) {
 	auth := settle.Authorization{Payer: payer, PayTo: "0x02", Amount: q.Amount, Nonce: w.nonce, Signature: []byte(w.nonce)}
 	paid, err := w.e.payments.AuthorizePayment(ctx, order.Payment{ID: auth.PaymentID(1, ""), Source: order.SourceX402Exact, Auth: auth, Purchase: p}, sqldbtest.AdmitAll)
+	w.e.now = w.e.now.Add(w.takes)
 	for _, to := range []order.PaymentState{order.PaymentSettling, order.PaymentSettled} {
 		if err == nil {
 			paid, err = w.e.payments.MovePayment(ctx, paid, to, "0xpaid"+w.nonce)
@@ -130,6 +132,26 @@ func TestBuy(t *testing.T) {
 	_, _, err = e.buy(order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com"}, second)
 	if deed.CodeOf(err) != deed.CodeDomainUnavailable || second.paid != nil {
 		t.Errorf("got %v, paid %v", err, second.paid)
+	}
+}
+
+// However long the settlement of a payment takes, its order has the time that its registry
+// needs, from then on.
+func TestDeadlineBeginsWithTheMoney(t *testing.T) {
+	for _, slow := range []time.Duration{0, 6 * time.Hour} { // of a registry with maintenance windows
+		e := newEnv(t)
+		router, err := registrar.NewRouter(e.names, registrar.Backend{Name: "slow", Rest: true, Registrar: e.registry, Manager: e.registry, Deadline: slow})
+		if err == nil {
+			err = e.registry.Faults.Set(local.FaultParked, 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.Registrar, e.Manager, e.Route = router, router, router
+		j, _, err := e.buy(order.Purchase{Kind: order.PurchaseRegistration, Name: "first.com"}, &wallet{e: e, nonce: "1", takes: 5 * time.Hour})
+		if want := e.now.Add(max(slow, order.JobDeadline)); err != nil || !j.Deadline.Equal(want) {
+			t.Errorf("%s: %s has until %s, want %s: %v", slow, j.State, j.Deadline, want, err)
+		}
 	}
 }
 

@@ -79,7 +79,8 @@ func (s *Service) routed(ctx context.Context, j order.Job) (routed order.Job, er
 	if err != nil {
 		return j, err
 	}
-	if until := j.Created.Add(s.Route.Deadline(j.Backend)); until.After(j.Deadline) {
+	paid := j.Created.Add(j.Deadline.Sub(j.Purchase.Deadline(j.Created))) // the deadline moved by as long as that took
+	if until := paid.Add(s.Route.Deadline(j.Backend)); until.After(j.Deadline) {
 		j.Deadline = until // its registry may be down for maintenance for hours
 	}
 	return j, nil

@@ -72,21 +72,20 @@ func stepText(state order.JobState, at time.Time) string { return fmt.Sprint(sta
 // nextStep returns a step as it is appended to those before it.
 func nextStep(state order.JobState, at time.Time) string { return "," + stepText(state, at) }
 
-// moveJob moves the job of a payment, if any, after a transition of the payment.
+// moveJob moves the job of a payment, if any, after a transition of the payment. Its time to
+// be delivered begins when the money has arrived.
 func moveJob(ctx context.Context, tx *Tx, paymentID string, from, to order.JobState, now time.Time) error {
 	id := order.JobID(paymentID)
-	var next any
-	if to == order.JobQueued {
-		next = now.Unix()
-	}
-	update, args := `
-		UPDATE jobs SET state = $1, updated_at = $2, next_at = $3, steps = steps || $4 WHERE id = $5 AND state = $6`,
-		[]any{to, now.Unix(), next, nextStep(to, now), id, from}
 	if to != order.JobCancelled {
-		tx.queue(update, args...)
+		tx.queue(`
+			UPDATE jobs SET state = $1, updated_at = $2, next_at = $2, deadline_at = deadline_at + $2 - created_at, steps = steps || $3
+			 WHERE id = $4 AND state = $5`,
+			to, now.Unix(), nextStep(to, now), id, from)
 		return nil
 	}
-	moved, err := rowsAffected(tx.ExecContext(ctx, update, args...))
+	moved, err := rowsAffected(tx.ExecContext(ctx, `
+		UPDATE jobs SET state = $1, updated_at = $2, next_at = NULL, steps = steps || $3 WHERE id = $4 AND state = $5`,
+		to, now.Unix(), nextStep(to, now), id, from))
 	if err != nil || !moved {
 		return err
 	}

@@ -217,10 +217,10 @@ func (s Mandates) Delay(ctx context.Context, m order.Mandate, next time.Time, te
 			}
 			return 0
 		}
-		// A mandate that another node has told its owner of is not told again.
+		// What another node has told the owner is not told again.
 		moved, err := rowsAffected(tx.ExecContext(ctx, `
 			UPDATE mandates SET next_at = $1, reason = $2, told_price = $3, told_funds = $4, updated_at = $5
-			 WHERE id = $6 AND state = 'active' AND ($7 = 0 OR told_price <> $3 OR told_funds <> $4)`,
+			 WHERE id = $6 AND state = 'active' AND ($7 = 0 OR told_price <> $3 OR told_funds <> $4 OR reason <> $2)`,
 			next.Unix(), m.Reason, told(m.ToldPrice), told(m.ToldFunds), now.Unix(), m.ID, told(tell)))
 		if moved && tell {
 			if e, ok := event.OfMandate(m, now); ok {

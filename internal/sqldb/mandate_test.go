@@ -95,6 +95,29 @@ func TestRevokedMandatesAreLimited(t *testing.T) {
 	})
 }
 
+// The owner is told of each reason once, whichever node finds it.
+func TestReasonIsToldOnce(t *testing.T) {
+	sqldbtest.Each(t, func(t *testing.T, db *sqldb.DB) {
+		s, m := mandates(t, db)
+		made, err := s.Create(t.Context(), m.Name, []order.Mandate{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m = made[0]
+		m.ToldPrice = true
+		for i, reason := range []string{"it is prohibited", "it is prohibited", "it costs more"} {
+			m.Reason = reason
+			if err := s.Delay(t.Context(), m, noon.AddDate(0, 0, i), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n, err := db.Text(t.Context(), `SELECT count(*) FROM owner_events WHERE type = 'mandate.at_risk'`)
+		if got, readErr := s.Mandate(t.Context(), m.ID); err != nil || readErr != nil || n != "2" || got.Reason != "it costs more" {
+			t.Errorf("told %s times, %q, %v, %v", n, got.Reason, err, readErr)
+		}
+	})
+}
+
 // One mandate is used by one payment, whoever tries at the same time, and not while
 // another renewal is open, for another owner, or for another expiry.
 func TestMandateIsTakenOnce(t *testing.T) {
