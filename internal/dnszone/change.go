@@ -44,7 +44,7 @@ type Change struct {
 	Zone       deed.Name
 	By         deed.Wallet // the caller; must own the zone when the change is applied
 	Ops        []RecordOp
-	IfRevision uint32 // the required serial of the zone; 0 for any
+	IfRevision uint32 // the required revision of the zone; 0 for any
 }
 
 // maxOps is enough to delete every record of a full zone and to fill it again.
@@ -77,7 +77,7 @@ func (c Change) Apply(z Zone, now time.Time) (Zone, error) {
 	if err := z.OwnedBy(c.By); err != nil {
 		return Zone{}, err
 	}
-	if err := c.check(z.Serial); err != nil {
+	if err := c.check(z.Revision); err != nil {
 		return Zone{}, err
 	}
 	d := newDraft(z)
@@ -91,6 +91,7 @@ func (c Change) Apply(z Zone, now time.Time) (Zone, error) {
 		return Zone{}, c.at(found[0].op, found[0].err)
 	}
 	next.Serial = max(z.Serial+1, uint32(now.Unix()))
+	next.Revision = next.Serial
 	return next, nil
 }
 
@@ -98,7 +99,7 @@ func (c Change) Apply(z Zone, now time.Time) (Zone, error) {
 var ErrEmpty = deed.Invalid("changes", "is empty: write at least one change")
 
 // check validates the change as a whole.
-func (c Change) check(serial uint32) error {
+func (c Change) check(revision uint32) error {
 	switch {
 	case len(c.Ops) == 0:
 		return ErrEmpty
@@ -106,8 +107,8 @@ func (c Change) check(serial uint32) error {
 		return deed.Invalid("changes", "has %d entries, the maximum is %d", len(c.Ops), maxOps)
 	case c.Kind != ChangeBatch && (len(c.Ops) > 1 || string(c.Kind) != string(c.Ops[0].Op)):
 		return fmt.Errorf("a change of kind %q has %d ops, the first to %q", c.Kind, len(c.Ops), c.Ops[0].Op)
-	case c.IfRevision != 0 && c.IfRevision != serial:
-		return deed.Invalid("ifRevision", "the zone is at revision %d, not at %d: read it again and retry", serial, c.IfRevision)
+	case c.IfRevision != 0 && c.IfRevision != revision:
+		return deed.Invalid("ifRevision", "the zone is at revision %d, not at %d: read it again and retry", revision, c.IfRevision)
 	}
 	return nil
 }

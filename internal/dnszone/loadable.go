@@ -11,6 +11,7 @@ import (
 )
 
 const (
+	typeCLA     = 263
 	typeIPN     = 264
 	typeALIAS   = 65401 // private to PowerDNS, which looks the data up
 	typeLUA     = 65402 // private to PowerDNS, which runs the data where the operator has enabled that
@@ -57,6 +58,10 @@ func (r Record) checkLoadable(t recordType) error {
 		}
 	case dns.TypeNSAPPTR:
 		return deed.Invalid("type", "TYPE%d, NSAP-PTR, is not supported: NSD 4.12 refuses a zone with one", t.code)
+	case typeCLA: // newer versions of NSD check it like a TXT
+		if data, err := readGeneric(r.Value); err != nil || !isStrings(data) {
+			return deed.Invalid("value", "it is not the data of a record of type TYPE%d, CLA, which consists of strings with their lengths", t.code)
+		}
 	case typeIPN:
 		if data, err := readGeneric(r.Value); err != nil || len(data) != 8 {
 			return deed.Invalid("value", "it is not the data of a record of type TYPE%d, IPN, which has 8 bytes", t.code)
@@ -74,6 +79,12 @@ var percentPattern = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 func validTemplate(path string) bool {
 	literal := percentPattern.ReplaceAllString(strings.ReplaceAll(path, "{?dns}", ""), "")
 	return !strings.ContainsAny(literal, "{}%")
+}
+
+// isStrings reports whether the data consists of character-strings (RFC 1035, 3.3).
+func isStrings(data string) bool {
+	_, err := unpackData(dns.TypeTXT, data)
+	return err == nil
 }
 
 // isDelegationSigner reports whether the data is that of a DS record: key tag, algorithm,

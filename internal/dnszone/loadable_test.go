@@ -74,7 +74,7 @@ func TestUsualSubstitutions(t *testing.T) {
 func TestOldRecordsAreServed(t *testing.T) {
 	for _, r := range []dnszone.Record{
 		rec("NAPTR", "a", `1 2 "u" "x" "!^*!x!" .`), rec("TYPE32768", "a", `\# 5 0001080201`), rec("TYPE32769", "a", `\# 5 0001080201`), rec("TYPE65533", "a", `\# 1 00`),
-		rec("SVCB", "a", `1 . dohpath="/{?dns}{"`), rec("TYPE23", "a", `\# 5 0161016200`), rec("TYPE264", "a", `\# 1 00`),
+		rec("SVCB", "a", `1 . dohpath="/{?dns}{"`), rec("TYPE23", "a", `\# 5 0161016200`), rec("TYPE263", "a", `\# 2 0561`), rec("TYPE264", "a", `\# 1 00`),
 		rec("TYPE65401", "a", `\# 1 00`), rec("TYPE65402", "a", `\# 6 0001 03 782928`), rec("TYPE37", "a", `\# 6 000000000000`),
 		rec("LOC", "a", "0 S 0 W 0m 50000000m"), rec("LOC", "a", "0 S 0 W 0m 1m 1m 50000000m"),
 	} {

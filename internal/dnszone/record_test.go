@@ -160,6 +160,7 @@ func TestCanonicalValue(t *testing.T) {
 		{"SMIMEA", "3 1 1 " + sha256, "3 1 1 " + strings.ToLower(sha256)},
 		{"DNAME", "Other.example.net.", "other.example.net"},
 		{"TYPE65280", `\#  3 AB cd00`, `\# 3 abcd00`},
+		{"TYPE263", `\# 4 01610162`, `\# 4 01610162`},
 		{"type17", `\# 8 0141014200 016300`, `\# 8 0161016200016300`},
 		{"TXT", `\# 2 0161`, `\# 2 0161`},
 	} {

@@ -44,15 +44,17 @@ type Record struct {
 }
 
 // A Zone is the full set of records of one registered name. Serial is the SOA
-// serial; it increases with every change. The SOA and the NS records at the apex
-// are managed by the service and not among Records.
+// serial; it increases with every change, and also when the service signs the zone
+// again, or looks an ALIAS up. Revision is what it was after the last change of Records.
+// The SOA and the NS records at the apex are managed by the service and not among Records.
 type Zone struct {
-	Name    deed.Name
-	Owner   deed.Wallet
-	Expires time.Time // of its registration
-	Serial  uint32
-	Signed  bool // it is served with signatures, see dnssec
-	Records []Record
+	Name     deed.Name
+	Owner    deed.Wallet
+	Expires  time.Time // of its registration
+	Serial   uint32
+	Revision uint32
+	Signed   bool // it is served with signatures, see dnssec
+	Records  []Record
 }
 
 // OwnedBy fails with CodeOwnershipDenied unless who owns the zone.

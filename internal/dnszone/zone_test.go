@@ -14,7 +14,7 @@ var dsValue = "1 13 2 " + strings.Repeat("ab", 32)
 // zoneOf returns a zone with these records, all of which must be valid.
 func zoneOf(t testing.TB, recs ...dnszone.Record) dnszone.Zone {
 	t.Helper()
-	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7}
+	z := dnszone.Zone{Name: zoneName, Owner: "0xaa", Serial: 7, Revision: 7}
 	for i, r := range recs {
 		r.ID = dnszone.RecordID(fmt.Sprintf("r%d", i))
 		next, err := z.Add(r)

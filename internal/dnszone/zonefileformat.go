@@ -26,7 +26,7 @@ const (
 // 6), so equal zones have equal files.
 func FormatZone(z Zone, nameservers []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "; %s, revision %d\n$ORIGIN %s.\n$TTL %d\n", z.Name, z.Serial, z.Name, defaultTTL)
+	fmt.Fprintf(&b, "; %s, revision %d\n$ORIGIN %s.\n$TTL %d\n", z.Name, z.Revision, z.Name, defaultTTL)
 	if len(nameservers) > 0 {
 		first := dotted(nameservers[0])
 		_, parent, _ := strings.Cut(first, ".")

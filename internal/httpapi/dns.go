@@ -69,7 +69,7 @@ func (s *Server) listRecords(w http.ResponseWriter, r *http.Request, who deed.Wa
 	if err != nil {
 		return err
 	}
-	out := api.RecordList{Domain: string(name), Records: []api.Record{}, Revision: z.Serial, Warnings: []string{}}
+	out := api.RecordList{Domain: string(name), Records: []api.Record{}, Revision: z.Revision, Warnings: []string{}}
 	for _, rec := range records {
 		out.Records = append(out.Records, fromRecord(rec))
 	}

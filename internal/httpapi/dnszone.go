@@ -109,11 +109,11 @@ func (s *Server) replyPlan(w http.ResponseWriter, z dnszone.Zone, c dnszone.Chan
 // changed returns the difference of two states of a zone.
 func (s *Server) changed(was, is dnszone.Zone, c dnszone.Change, dryRun bool) api.ZoneChanged {
 	out := api.ZoneChanged{
-		Domain: string(is.Name), DryRun: dryRun, Revision: is.Serial, Changes: []api.RecordDifference{},
+		Domain: string(is.Name), DryRun: dryRun, Revision: is.Revision, Changes: []api.RecordDifference{},
 		Count: c.Count(), Price: (deed.USDC(c.Count()) * zone.Price).String(), Currency: currency,
 	}
 	if dryRun {
-		out.Revision = was.Serial
+		out.Revision = was.Revision
 	}
 	for _, op := range c.Ops {
 		d := api.RecordDifference{Op: string(op.Op)}

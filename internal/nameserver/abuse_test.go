@@ -66,6 +66,7 @@ func TestMalformed(t *testing.T) {
 		"a loop of pointers in additional": {counted(append(good(), 0xc0, byte(len(good())), 0, 1, 0, 1, 0, 0, 0, 0, 0, 0), 1, 0, 0, 1), dns.RcodeSuccess},
 		"a count above the records":        {counted(good(), 1, 0, 0, 9), dns.RcodeFormatError},
 		"two OPT":                          {counted(append(append(good(), opt...), opt...), 1, 0, 0, 2), dns.RcodeFormatError},
+		"an OPT with a name":               {counted(append(append(good(), 1, 'a'), opt...), 1, 0, 0, 1), dns.RcodeFormatError},
 		"an OPT whose options overflow":    {counted(append(append(good(), opt[:9]...), 0, 4, 0, 10, 0, 9), 1, 0, 0, 1), dns.RcodeFormatError},
 		"UPDATE":                           {message(t, func(m *dns.Msg) { m.SetUpdate("hotel.test.") }), dns.RcodeNotImplemented},
 		"NOTIFY":                           {message(t, func(m *dns.Msg) { m.SetNotify("hotel.test.") }), dns.RcodeNotImplemented},

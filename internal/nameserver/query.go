@@ -138,7 +138,7 @@ func (q *query) readQuestion(msg []byte) bool {
 }
 
 // readAdditional parses one record after the question. Only OPT matters, which may
-// occur once (RFC 6891, 6.1.1), and a TSIG, which is the last record (RFC 8945, 5.1).
+// occur once, at the root (RFC 6891, 6.1.1 and 6.1.2), and a TSIG, which is the last record (RFC 8945, 5.1).
 func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	next, ok = skipRR(msg, at)
 	if !ok || q.signed {
@@ -148,9 +148,9 @@ func (q *query) readAdditional(msg []byte, at int) (next int, ok bool) {
 	switch typ := binary.BigEndian.Uint16(msg[fields:]); {
 	case typ == typeTSIG:
 		return next, q.readTSIG(msg, at, next)
-	case typ != typeOPT || msg[at] != 0:
+	case typ != typeOPT:
 		return next, true
-	case q.edns:
+	case q.edns || msg[at] != 0:
 		return next, false
 	}
 	q.edns = true

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxConns     = 256 // in total
-	maxPeerConns = 32  // from one address of IPv4 or /64 of IPv6
+	maxConns     = 512 // in total
+	maxPeerConns = 160 // from one address of IPv4 or /64 of IPv6; NSD transfers 128 zones at once
 	writeTimeout = 10 * time.Second
 )
 

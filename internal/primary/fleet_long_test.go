@@ -97,6 +97,31 @@ func TestFleet(t *testing.T) {
 	t.Logf("answers of the primary: %v", h.answers)
 }
 
+// NSD serves all changes at once, when many zones change together.
+func TestNSDFollowsManyZones(t *testing.T) {
+	h := open(t)
+	var origins []string
+	for i := range 300 {
+		origins = append(origins, fmt.Sprintf("z%d.example", i))
+		h.add(t, origins[i], fmt.Sprintf("m%d", i))
+	}
+	s := nsd.start(t, h, origins...)
+	n := h.notifier(t, s)
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 4 {
+		for _, origin := range origins {
+			z, err := h.Zone(t.Context(), origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.awaitSerial(t, z)
+		}
+		for _, origin := range origins {
+			publish(t, n, h.edit(origin, randomEdit(t, rng, origin)))
+		}
+	}
+}
+
 // measure waits concurrently until all servers serve z, and returns how long each
 // took.
 func measure(t *testing.T, servers []*secondary, z dnssec.ServedZone, began time.Time) map[string]time.Duration {

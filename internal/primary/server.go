@@ -96,6 +96,7 @@ func (s *Server) configure() *dns.Server {
 		IdleTimeout:   func() time.Duration { return s.IdleTimeout },
 		TsigProvider:  newKeyring(s.Keys...),
 		MsgAcceptFunc: accept,
+		MaxTCPQueries: -1, // a secondary may ask for all its zones on one connection
 	}
 }
 

@@ -63,12 +63,40 @@ func TestStrangersKeepNoSecondaryOut(t *testing.T) {
 	if _, err := exchangeOver(first); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 300 {
-		h.dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i/30))
+	for i := range 600 {
+		h.dialFrom(t, fmt.Sprintf("127.0.1.%d", 1+i/150))
 	}
 	for name, c := range map[string]net.Conn{"a new connection": h.dialFrom(t, "127.0.0.2"), "an earlier one": first} {
 		if r, err := exchangeOver(c); err != nil || r.Rcode != dns.RcodeSuccess {
 			t.Errorf("%s: got %v, %v", name, r, err)
+		}
+	}
+}
+
+// NSD opens up to 128 connections when as many zones have changed, and does not ask again for
+// ten minutes after one that is closed.
+func TestSecondaryWithManyConnections(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	var conns []net.Conn
+	for range 128 {
+		conns = append(conns, h.dialFrom(t, "127.0.0.1"))
+	}
+	for i, c := range conns {
+		if r, err := exchangeOver(c); err != nil || r.Rcode != dns.RcodeSuccess {
+			t.Fatalf("connection %d: got %v, %v", i, r, err)
+		}
+	}
+}
+
+// A secondary with many zones asks for them on one connection.
+func TestManyQueriesOnOneConnection(t *testing.T) {
+	h := open(t)
+	h.add(t, "example.com", "a1")
+	c := h.dialFrom(t, "127.0.0.1")
+	for i := range 300 {
+		if r, err := exchangeOver(c); err != nil || r.Rcode != dns.RcodeSuccess {
+			t.Fatalf("query %d: got %v, %v", i, r, err)
 		}
 	}
 }

@@ -172,7 +172,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	h := open(t)
 	h.add(t, "example.com", "a1")
 	var conns []net.Conn
-	for range 33 {
+	for range 161 {
 		c, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)

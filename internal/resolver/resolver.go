@@ -34,7 +34,8 @@ const maxChain = 16
 const negativeTTL = 5 * time.Minute
 
 // Lookup returns the IPv4 and IPv6 addresses of a host, and how long they are valid. A
-// host without addresses is not an error.
+// host without addresses is not an error. If only one of the two kinds is unknown, it fails
+// and returns those of the other: some servers do not answer questions for IPv6 addresses.
 func (c Client) Lookup(ctx context.Context, host string) ([]netip.Addr, time.Duration, error) {
 	servers, err := c.servers()
 	if err != nil {
@@ -47,12 +48,12 @@ func (c Client) Lookup(ctx context.Context, host string) ([]netip.Addr, time.Dur
 		wg.Go(func() { responses[i], errs[i] = c.ask(ctx, servers, host, kind) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return nil, 0, err
-	}
 	var all []netip.Addr
 	ttl := negativeTTL
 	for i, kind := range kinds {
+		if errs[i] != nil {
+			continue
+		}
 		addrs, valid := addresses(responses[i], host, kind)
 		if len(addrs) > 0 {
 			ttl = min(ttl, valid)
@@ -62,7 +63,7 @@ func (c Client) Lookup(ctx context.Context, host string) ([]netip.Addr, time.Dur
 		}
 		all = append(all, addrs...)
 	}
-	return all, ttl, nil
+	return all, ttl, errors.Join(errs...)
 }
 
 func (c Client) servers() ([]string, error) {

@@ -80,6 +80,20 @@ func TestLookup(t *testing.T) {
 	}
 }
 
+// A server that does not answer questions for IPv6 addresses hides no IPv4 addresses.
+func TestLookupOfOneKind(t *testing.T) {
+	c := upstream(t, func(r *dns.Msg, _ bool) {
+		if r.Question[0].Qtype == dns.TypeAAAA {
+			r.Rcode = dns.RcodeServerFailure
+		}
+		add(r, "a.example. 300 IN A 192.0.2.1")
+	})
+	addrs, ttl, err := c.Lookup(t.Context(), "a.example")
+	if err == nil || fmt.Sprint(addrs) != "[192.0.2.1]" || ttl != 300*time.Second {
+		t.Errorf("got %v, %s, %v", addrs, ttl, err)
+	}
+}
+
 // The next resolver is asked when one does not answer.
 func TestLookupAsksTheNext(t *testing.T) {
 	good := upstream(t, func(r *dns.Msg, _ bool) { add(r, "a.example. 300 IN A 192.0.2.1") })

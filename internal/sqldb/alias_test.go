@@ -40,6 +40,9 @@ func TestAliasFollowsItsTarget(t *testing.T) {
 			if host != "host.example.net" && host != "other.example.net" {
 				t.Errorf("looked up %s", host)
 			}
+			if failure != nil {
+				return nil, 0, failure
+			}
 			for _, a := range answer {
 				list = append(list, netip.MustParseAddr(a))
 			}
@@ -194,7 +197,10 @@ func TestAliasThatFails(t *testing.T) {
 			if ctx, ok := ctx.(expiring); ok {
 				close(ctx.done)
 			}
-			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, time.Minute, failure
+			if failure != nil {
+				return nil, 0, failure
+			}
+			return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, time.Minute, nil
 		}}
 		run := func(minutes int) int {
 			t.Helper()

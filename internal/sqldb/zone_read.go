@@ -33,9 +33,10 @@ type zoneRow struct {
 const masterOf = `CASE WHEN z.master <> '' THEN z.master ELSE coalesce((SELECT fingerprint FROM zone_master WHERE id = 1), '') END`
 
 const (
-	zoneColumns = `z.id, z.serial, z.changed_at, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)`
-	zoneTables  = `zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id`
-	selectZone  = `SELECT ` + zoneColumns + ` FROM ` + zoneTables + ` WHERE z.domain = $1 AND z.ended_at IS NULL`
+	zoneColumns = `z.id, z.serial, coalesce(v.serial, z.serial), z.changed_at, z.generation, ` + masterOf + `, r.owner, r.expires_at, coalesce(k.step, ''), coalesce(k.master, ''), coalesce(k.generation, 0)`
+	zoneTables  = `zones z JOIN registrations r ON r.domain = z.domain LEFT JOIN key_rolls k ON k.zone_id = z.id
+		LEFT JOIN revisions v ON v.zone_id = z.id AND v.serial = (SELECT max(m.serial) FROM revisions m WHERE m.zone_id = z.id)`
+	selectZone = `SELECT ` + zoneColumns + ` FROM ` + zoneTables + ` WHERE z.domain = $1 AND z.ended_at IS NULL`
 )
 
 // version returns the version that the zone was read in.
@@ -100,7 +101,7 @@ type zoneScan struct {
 
 func (s *zoneScan) all() []any {
 	z := &s.row
-	return []any{&z.id, &z.Serial, &z.changed, &s.key.Generation, &s.key.Master, &z.Owner, &s.expires, &z.roll, &s.other.Master, &s.other.Generation}
+	return []any{&z.id, &z.Serial, &z.Revision, &z.changed, &s.key.Generation, &s.key.Master, &z.Owner, &s.expires, &z.roll, &s.other.Master, &s.other.Generation}
 }
 
 func (s *zoneScan) zone(name deed.Name) zoneRow {

@@ -67,6 +67,11 @@ func (a Alias) answered(addrs []netip.Addr, ttl time.Duration, now time.Time) Al
 	return a
 }
 
+// otherFamily returns the last addresses of the other family than that of the address.
+func (a Alias) otherFamily(of netip.Addr) []netip.Addr {
+	return slices.DeleteFunc(slices.Clone(a.Addresses), func(addr netip.Addr) bool { return addr.Is4() == of.Is4() })
+}
+
 // failed returns the alias after a lookup without an answer: the interval doubles, so that
 // targets that never answer leave time for the others.
 func (a Alias) failed(now time.Time) Alias {
@@ -84,7 +89,8 @@ func aliasInterval(n int) time.Duration { return min(minAliasInterval<<min(n, 10
 type AliasUpdater struct {
 	Aliases Aliases
 	// Lookup returns the addresses of a host and their TTL. No addresses mean that
-	// there are none; an error, that it is unknown.
+	// there are none; an error, that they are unknown. With addresses, those of the other
+	// family are.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, time.Duration, error)
 	Now    func() time.Time
 }
@@ -111,6 +117,8 @@ func (u *AliasUpdater) Advance(ctx context.Context, id string) error {
 		a = a.answered(addrs, ttl, u.Now())
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err() // we stopped, the target did not fail
+	case len(addrs) > 0:
+		a, failed = a.answered(append(addrs, a.otherFamily(addrs[0])...), ttl, u.Now()), nil
 	default:
 		a = a.failed(u.Now())
 	}

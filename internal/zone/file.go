@@ -63,7 +63,7 @@ func (s *Service) PlanImport(ctx context.Context, in Import) (dnszone.Change, dn
 
 // plan returns a batch change of ops against z, after checking that it applies.
 func (s *Service) plan(z dnszone.Zone, by deed.Wallet, ops []dnszone.RecordOp) (dnszone.Change, dnszone.Zone, error) {
-	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Serial}
+	c := dnszone.Change{Kind: dnszone.ChangeBatch, Zone: z.Name, By: by, Ops: ops, IfRevision: z.Revision}
 	if len(ops) == 0 {
 		return c, z, nil
 	}

@@ -18,9 +18,9 @@ func (s *Service) Record(ctx context.Context, j order.Job) (dnszone.Record, erro
 }
 
 // Around returns the zone before and after a revision, even if it has ended since,
-// or CodeNotFound. Only the name, the records and, after, the serial are set.
+// or CodeNotFound. Only the name, the records and, after, the revision are set.
 func (s *Service) Around(ctx context.Context, name deed.Name, revision uint32) (before, after dnszone.Zone, err error) {
-	before, after = dnszone.Zone{Name: name}, dnszone.Zone{Name: name, Serial: revision}
+	before, after = dnszone.Zone{Name: name}, dnszone.Zone{Name: name, Revision: revision}
 	before.Records, after.Records, err = s.History.Around(ctx, name, revision)
 	return before, after, err
 }

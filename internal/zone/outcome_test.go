@@ -21,7 +21,7 @@ func TestOutcomeStays(t *testing.T) {
 		t.Errorf("got %+v, %v", rec, err)
 	}
 	before, after, err := e.Around(t.Context(), name, out.Job.Revision)
-	if err != nil || len(before.Records) != 0 || len(after.Records) != 1 || after.Serial != out.Job.Revision {
+	if err != nil || len(before.Records) != 0 || len(after.Records) != 1 || after.Revision != out.Job.Revision {
 		t.Errorf("got %+v and %+v, %v", before, after, err)
 	}
 	if _, _, err := e.Around(t.Context(), name, 1); deed.CodeOf(err) != deed.CodeNotFound {
