@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, problem, signIn, test, unroute } from './lib.mjs'
+import { axe, button, buyName, endSession, heading, newAccount, newName, openPage, picture, problem, signIn, test, unroute } from './lib.mjs'
 
 test('an expired token is renewed once, silently', async () => {
   const account = newAccount()
@@ -64,9 +64,7 @@ test('a session that was ended elsewhere', async () => {
   const { page, context } = await openPage()
   await signIn(page, '/app/names')
   await heading(page, 'No names yet').waitFor()
-  const token = await page.evaluate(() => JSON.parse(sessionStorage.getItem('deed.session')).refresh)
-  await api('POST', '/auth/refresh', { refreshToken: token })
-  await api('POST', '/auth/refresh', { refreshToken: token }) // used twice: the service ends the session
+  await endSession(page)
   await page.reload()
   await heading(page, 'Your session has ended').waitFor()
   await picture(page, 'session-ended')
