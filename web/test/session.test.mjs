@@ -29,12 +29,13 @@ test('another account in the wallet: signing in as it', async () => {
   await axe(page, 'no names')
   await page.route('**/account/domains?limit=50*', async (route) => {
     const response = await route.fetch()
-    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '13.06' }
+    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '' } // of a TLD that is no longer sold
     await route.fulfill({ response, json: { ...(await response.json()), domains: [one], total: 51 } })
   })
   await page.reload()
   await button(page, 'More').click()
   await page.getByText('51 to 51 of 51').waitFor()
+  await page.getByText('not sold here').waitFor()
   await unroute(page)
   const other = newAccount()
   const name = newName()
