@@ -101,9 +101,11 @@ test('a wallet that is locked, before and during a payment', async () => {
 test('answers of something else than the service', async () => {
   const { page, context, name, errors } = await atReview()
   let answer = { status: 200, contentType: 'text/html', body: '<h1>Sign in to the network</h1>' }
-  await page.route('**/domains/**', (route) => route.fulfill(answer))
+  let sent = 0
+  await page.route('**/domains/**', (route) => route.fulfill(sent++ ? answer : { status: 200, contentType: 'text/plain', body: 'OK' }))
   await pay(page)
   await page.getByText('Your payment is kept').waitFor()
+  await page.waitForRequest(() => sent > 2)
   const other = await context.newPage()
   await other.route('**/domains/search*', (route) => route.fulfill(answer))
   await other.goto(base)
