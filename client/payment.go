@@ -169,7 +169,7 @@ func (c *Client) settle(ctx context.Context, r request, key, payment string) (an
 			err = cmp.Or(a.err(), a.foreign())
 		}
 		switch e, said := errors.AsType[*Error](err); {
-		case said && !lost(e) && (e.Code == "" || e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
+		case said && !lost(e) && (a.status == 0 || e.Code == "" || e.Status == http.StatusUnauthorized || e.Status == http.StatusTooManyRequests):
 			return a, err // the service did not process this attempt, but maybe an earlier one: the payment stays in the journal
 		case err == nil || said && !lost(e):
 			return a, errors.Join(err, c.forget(ctx, key))

@@ -203,6 +203,35 @@ func TestRefusedByAProxy(t *testing.T) {
 	s.spent(t, comPrice, 1)
 }
 
+// A session that ends while the outcome is unknown does not end the payment, whatever the
+// service says to the new sign-in: the same call repeats it, and does not pay again.
+func TestSignInFailsWhileTheOutcomeIsUnknown(t *testing.T) {
+	s, name := owned(t)
+	in := api.RecordRequest{Type: "A", Host: "www", Value: "192.0.2.10"}
+	lost := false
+	s.wire.set(nil, func(req *http.Request, res *http.Response) error {
+		all := func(*http.Request) error { return errCut }
+		switch {
+		case paying(req) && !lost:
+			lost = true
+			return errCut
+		case !lost:
+		case paying(req), req.URL.Path == "/auth/refresh":
+			return answering(all, 401, `{"error":"Token invalid","message":"it was revoked","code":"TOKEN_INVALID"}`)(req, res)
+		case req.URL.Path == "/auth/verify":
+			return answering(all, 400, `{"error":"Invalid request","message":"check your clock","code":"VALIDATION_ERROR"}`)(req, res)
+		}
+		return nil
+	})
+	_, err := s.AddRecord(t.Context(), name, in)
+	refused(t, err, 400, client.CodeValidation)
+	s.wire.set(nil, nil)
+	if rec, err := s.AddRecord(t.Context(), name, in); err != nil || rec.Host != "www" {
+		t.Fatalf("got %+v, %v", rec, err)
+	}
+	s.spent(t, comPrice+client.Dollar/10, 2)
+}
+
 // A caller that stops while the outcome is unknown can resume: the same call
 // repeats the payment, even with another price limit.
 func TestUnknownOutcomeIsResumed(t *testing.T) {

@@ -43,13 +43,13 @@ type drain struct {
 	writing sync.Mutex // guards out
 
 	mu      sync.Mutex
-	written lines                   // guarded by mu, like all fields below
-	open    map[jsonrpc.ID]struct{} // requests without an answer
-	changed chan struct{}           // closed and replaced when open shrinks
+	written lines                         // guarded by mu, like all fields below
+	open    map[jsonrpc.ID]jsontext.Value // requests without an answer, with their IDs as they were sent
+	changed chan struct{}                 // closed and replaced when open shrinks
 }
 
 func newDrain(ctx context.Context, in io.ReadCloser, out io.WriteCloser) *drain {
-	return &drain{in: in, out: out, done: ctx.Done(), timeout: drainTimeout, open: map[jsonrpc.ID]struct{}{}, changed: make(chan struct{})}
+	return &drain{in: in, out: out, done: ctx.Done(), timeout: drainTimeout, open: map[jsonrpc.ID]jsontext.Value{}, changed: make(chan struct{})}
 }
 
 // Read implements io.Reader.
@@ -88,7 +88,7 @@ func (d *drain) take(line []byte, whole bool) {
 			d.refuse(wrong)
 			continue
 		}
-		d.note(m)
+		d.note(m, rpc.ID(one))
 		d.ready = append(append(d.ready, one...), '\n')
 	}
 }
@@ -156,12 +156,27 @@ func (d *drain) wait() error {
 // Write implements io.Writer.
 func (d *drain) Write(p []byte) (int, error) {
 	d.writing.Lock()
-	n, err := d.out.Write(p)
+	_, err := d.out.Write(withID(p, d.sentID(p)))
 	d.writing.Unlock()
+	if err != nil {
+		return 0, err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.written.add(p[:n], d.answered)
-	return n, err
+	d.written.add(p, d.answered)
+	return len(p), nil
+}
+
+// sentID returns the ID of the request that a message of the library answers, or nil.
+func (d *drain) sentID(p []byte) jsontext.Value {
+	m, _ := jsonrpc.DecodeMessage(bytes.TrimSpace(p)) // the library wrote it, in one piece
+	r, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open[r.ID]
 }
 
 // answered forgets the request that a line of the output answers. The caller holds mu.
@@ -177,13 +192,13 @@ func (d *drain) answered(line []byte, _ bool) {
 // Close implements io.Closer, for both streams.
 func (d *drain) Close() error { return errors.Join(d.in.Close(), d.out.Close()) }
 
-// note remembers a request.
-func (d *drain) note(m jsonrpc.Message) {
+// note remembers a request and its ID as it was sent.
+func (d *drain) note(m jsonrpc.Message, sent jsontext.Value) {
 	r, ok := m.(*jsonrpc.Request)
 	if !ok || !r.ID.IsValid() { // an answer to us, or a notification
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.open[r.ID] = struct{}{}
+	d.open[r.ID] = sent
 }

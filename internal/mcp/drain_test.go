@@ -79,6 +79,20 @@ func TestIDsInAnotherForm(t *testing.T) {
 	}
 }
 
+// An answer has the ID of its request, digit by digit.
+func TestIDsOnStdinComeBackAsTheyWere(t *testing.T) {
+	in := handshake + `{"jsonrpc":"2.0","id":1795121880123456789,"method":"ping"}` + "\n" + `{"jsonrpc":"2.0","id":1.5,"method":"ping"}` + "\n"
+	var out sink
+	if err := (Stdio{Executor: &agent.Executor{}}).Serve(t.Context(), io.NopCloser(strings.NewReader(in)), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"id":1795121880123456789,"result"`, `"id":1.5,"result"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no answer with %s in %s", want, out.String())
+		}
+	}
+}
+
 // A list of messages (JSON-RPC 2.0, 6), which the protocol had in one version only, does
 // not end the session: each message is answered as if it had come alone.
 func TestListsOfMessages(t *testing.T) {

@@ -111,7 +111,8 @@ func (w *jsonErrorWriter) Write(p []byte) (int, error) {
 	if w.status != 0 {
 		return w.text.Write(p)
 	}
-	return w.ResponseWriter.Write(p)
+	_, err := w.ResponseWriter.Write(withID(p, w.id))
+	return len(p), err
 }
 
 // Unwrap gives http.ResponseController access to the underlying writer.

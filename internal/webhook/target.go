@@ -99,7 +99,7 @@ func goodPort(port string, local bool) bool {
 }
 
 func goodHost(host string, local bool) bool {
-	if len(host) > 253 || !local && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost")) {
+	if len(host) > 253 || !local && (!strings.Contains(host, ".") || strings.HasSuffix(host, ".localhost") || endsInNumber(host)) {
 		return false
 	}
 	for label := range strings.SplitSeq(host, ".") {
@@ -113,4 +113,11 @@ func goodHost(host string, local bool) bool {
 		}
 	}
 	return true
+}
+
+// endsInNumber reports whether a host can be another spelling of an IPv4 address, such as
+// 127.1 or 0x7f.0.0.1: a TLD begins with a letter (RFC 1123, 2.1).
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && last[0] >= '0' && last[0] <= '9'
 }

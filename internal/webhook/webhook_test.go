@@ -41,6 +41,7 @@ func TestTargets(t *testing.T) {
 		"", "example.com", "/hook", "http://example.com/", "ftp://example.com/", "file:///etc/passwd", "https:example.com", "https://", "https:///path",
 		"https://user:pw@example.com/", "https://example.com/#a", "https://example.com/#", "https://example.com:22/", "https://example.com:0/", "https://example.com:99999/",
 		"https://localhost/", "https://a.localhost/", "https://intranet/", "https://127.0.0.1/", "https://[::1]/", "https://[::ffff:127.0.0.1]/", "https://[fe80::1%25eth0]/",
+		"https://127.1/", "https://0177.0.0.1/", "https://0x7f.0.0.1/", "https://127.0.0.0x1/", "https://127.0.0.1./", "https://8.8.2056/", "https://2130706433/",
 		"https://169.254.169.254/latest/meta-data", "https://10.0.0.1:8443/", "https://bücher.example/", "https://a..example/", "https://-a.example/", "https://exa mple.com/",
 		"https://example.com\r\nHost: x/", "https://example.com/\x00", "https://" + strings.Repeat("a.", 150) + "com/", "https://example.com/" + strings.Repeat("a", 2048),
 	} {

@@ -1,6 +1,6 @@
 // Faults of the connection and of the wallet, while something is paid.
 import assert from 'node:assert/strict'
-import { atOrder, atReview, base, button, connect, fund, heading, pay, problem, test, unroute } from './lib.mjs'
+import { atOrder, atReview, base, button, buyName, connect, endSession, fund, heading, newAccount, newName, openPage, pay, problem, signIn, test, unroute } from './lib.mjs'
 
 test('a payment whose answer was lost is refused by a proxy, then limited: the same one is sent again', async () => {
   const { page, wallet, context, name, account } = await atReview()
@@ -22,6 +22,35 @@ test('a payment whose answer was lost is refused by a proxy, then limited: the s
   await heading(page, `${name} is yours.`).waitFor()
   assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
   assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.94', 'it was charged once')
+  await context.close()
+})
+
+test('a session that ends while the answer to a payment is lost: the same one is sent again', async () => {
+  const account = newAccount()
+  const name = newName()
+  await buyName(account, name)
+  const { page, wallet, context } = await openPage({ account })
+  await signIn(page, '/app/names/' + name)
+  await button(page, 'Add a record').click()
+  await page.getByLabel('Value').fill('192.0.2.1')
+  await button(page, 'Add to the changes').click()
+  await button(page, 'Review and pay 0.10 USDC').click()
+  await page.route('**/batch', async (route) => {
+    if (!route.request().headers()['payment-signature']) return route.continue()
+    await route.fetch() // the service has it, but its answer is lost
+    await route.abort()
+  })
+  await pay(page)
+  await page.getByText('Your payment is kept').waitFor()
+  await endSession(page)
+  await page.reload()
+  await heading(page, 'Your session has ended').waitFor()
+  await unroute(page)
+  await button(page, 'Sign in').click()
+  await page.getByText('The changes are made.').waitFor()
+  assert.equal(await page.locator('.bar').count(), 0)
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 1)
+  assert.equal((await fund(account.address, '1.00')).body.balance_usd, '987.84', 'it was charged once')
   await context.close()
 })
 
@@ -72,9 +101,11 @@ test('a wallet that is locked, before and during a payment', async () => {
 test('answers of something else than the service', async () => {
   const { page, context, name, errors } = await atReview()
   let answer = { status: 200, contentType: 'text/html', body: '<h1>Sign in to the network</h1>' }
-  await page.route('**/domains/**', (route) => route.fulfill(answer))
+  let sent = 0
+  await page.route('**/domains/**', (route) => route.fulfill(sent++ ? answer : { status: 200, contentType: 'text/plain', body: 'OK' }))
   await pay(page)
   await page.getByText('Your payment is kept').waitFor()
+  await page.waitForRequest(() => sent > 2)
   const other = await context.newPage()
   await other.route('**/domains/search*', (route) => route.fulfill(answer))
   await other.goto(base)

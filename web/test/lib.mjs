@@ -224,6 +224,13 @@ export async function signIn(page, path) {
   await connect(page)
 }
 
+/** Has the service end the session of a page, because its refresh token is used twice. */
+export async function endSession(page) {
+  const refreshToken = await page.evaluate(() => JSON.parse(sessionStorage.getItem('deed.session')).refresh)
+  await api('POST', '/auth/refresh', { refreshToken })
+  await api('POST', '/auth/refresh', { refreshToken })
+}
+
 export const problem = (page, kind) => page.locator(`[data-problem="${kind}"]`)
 
 /** A page of a name for sale, with a funded wallet. */

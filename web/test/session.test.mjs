@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { api, axe, button, buyName, heading, newAccount, newName, openPage, picture, problem, signIn, test, unroute } from './lib.mjs'
+import { axe, button, buyName, endSession, heading, newAccount, newName, openPage, picture, problem, signIn, test, unroute } from './lib.mjs'
 
 test('an expired token is renewed once, silently', async () => {
   const account = newAccount()
@@ -29,12 +29,13 @@ test('another account in the wallet: signing in as it', async () => {
   await axe(page, 'no names')
   await page.route('**/account/domains?limit=50*', async (route) => {
     const response = await route.fetch()
-    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '13.06' }
+    const one = { domain: 'example.com', status: 'active', expiresAt: '2099-01-02T03:04:05Z', locked: true, renewal_price_usd: '' } // of a TLD that is no longer sold
     await route.fulfill({ response, json: { ...(await response.json()), domains: [one], total: 51 } })
   })
   await page.reload()
   await button(page, 'More').click()
   await page.getByText('51 to 51 of 51').waitFor()
+  await page.getByText('not sold here').waitFor()
   await unroute(page)
   const other = newAccount()
   const name = newName()
@@ -64,9 +65,7 @@ test('a session that was ended elsewhere', async () => {
   const { page, context } = await openPage()
   await signIn(page, '/app/names')
   await heading(page, 'No names yet').waitFor()
-  const token = await page.evaluate(() => JSON.parse(sessionStorage.getItem('deed.session')).refresh)
-  await api('POST', '/auth/refresh', { refreshToken: token })
-  await api('POST', '/auth/refresh', { refreshToken: token }) // used twice: the service ends the session
+  await endSession(page)
   await page.reload()
   await heading(page, 'Your session has ended').waitFor()
   await picture(page, 'session-ended')

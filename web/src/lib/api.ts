@@ -59,7 +59,7 @@ export async function call<T>(method: string, path: string, o: Options = {}): Pr
   if (date) skew = Math.abs(date - Date.now()) > 5000 ? date - Date.now() : 0
   const type = res.headers.get('Content-Type') ?? ''
   const json = type.includes('json')
-  if (res.ok && type.includes('html')) throw new LostError('Something between this page and the service answered.') // such as the sign-in of a hotel
+  if (res.ok && !json && !type.startsWith('text/dns')) throw new LostError('Something between this page and the service answered.') // such as the sign-in of a hotel
   if (res.ok) return { status: res.status, body: (json ? JSON.parse(raw) : raw) as T, headers: res.headers }
   throw failure(res, json ? raw : '')
 }

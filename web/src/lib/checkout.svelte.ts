@@ -152,9 +152,10 @@ export class Checkout {
         return this.finish(answer)
       } catch (e) {
         if (!isLost(e)) {
-          // The service did not process this attempt, or did not get it. It may have an earlier one.
-          const kept = e instanceof ApiError && (!e.code || e.status === 401 || e.status === 429)
-          if (!kept) journal.remove(entry.key)
+          // Only an answer to the payment ends it. That of a proxy, a limit and the end of the session are none, and
+          // the service may have an earlier attempt.
+          const answered = e instanceof ApiError && e.code && e.status !== 401 && e.status !== 429
+          if (answered) journal.remove(entry.key)
           this.retrying = ''
           throw e
         }
