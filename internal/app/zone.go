@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -107,13 +108,32 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 
 // propagationChecker checks whether every name server serves the latest change of a zone.
 func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
-	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, Raise: d.zones.RaiseSerial, InSync: func(ctx context.Context, name deed.Name, serial uint32) (inSync bool, latest uint32) {
+	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, Raise: d.zones.RaiseSerial, Remind: d.remind, Query: func(ctx context.Context, name deed.Name, serial uint32) (p zone.Propagation) {
 		_, servers := d.propagation(ctx, name, serial)
+		p.InSync = !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
 		for _, s := range servers {
-			latest = max(latest, s.Serial)
+			p.Latest = max(p.Latest, s.Serial)
+			if !s.InSync && s.Error == "" {
+				p.Behind = append(p.Behind, s.Server)
+			}
 		}
-		return !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync }), latest
+		return p
 	}}
+}
+
+// remind notifies the secondaries among these servers again.
+func (d *dnsBackend) remind(ctx context.Context, name deed.Name, servers []string) error {
+	if d.notifier == nil {
+		return nil
+	}
+	soa, err := sqldb.Served{DB: d.zones.DB, Now: d.zones.Now}.SOA(ctx, string(name))
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return nil // it has ended, or was withdrawn
+	}
+	if err != nil {
+		return fmt.Errorf("read the SOA of %s: %w", name, err)
+	}
+	return d.notifier.Remind(soa, servers)
 }
 
 // watchDrift counts the zones that are not on all name servers after a while, and

@@ -29,7 +29,8 @@ const (
 //
 // Callers never block on it. A notice is sent at once, but for one zone at most
 // every 75 ms. Until the secondary confirms it, it is resent with a growing delay
-// for a few minutes. A newer serial replaces it.
+// for a few minutes. A newer serial replaces it. A secondary that serves an earlier
+// serial nevertheless is reminded (Remind).
 type Notifier struct {
 	Secondaries []Secondary
 	Catalog     *Catalog  // nil when there is none
@@ -48,6 +49,8 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	serials map[string]uint32 // last published, by origin; guarded by mu, nil while not running
+
+	reminders reminders // guarded by mu
 }
 
 var _ dnssec.Publisher = (*Notifier)(nil)
@@ -112,6 +115,7 @@ func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 		return nil
 	}
 	n.serials[z.Origin] = z.Serial
+	delete(n.reminders.at, z.Origin)
 	n.notify(soa)
 	if !known {
 		n.triggerCatalogCheck()
@@ -138,6 +142,7 @@ func (n *Notifier) forget(origin string) error {
 		return errStopped
 	}
 	delete(n.serials, origin)
+	delete(n.reminders.at, origin)
 	for _, q := range n.queues {
 		q.cancel(origin)
 	}

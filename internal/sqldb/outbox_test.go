@@ -77,7 +77,9 @@ func TestPropagationChecker(t *testing.T) {
 		s.sell(t, "first.com")
 		serves := uint32(0) // the serial that the slowest server has
 		now := func() time.Time { return s.clock }
-		checker := zone.PropagationChecker{Outbox: s.zones, Now: now, Raise: s.zones.RaiseSerial, InSync: func(_ context.Context, _ deed.Name, serial uint32) (bool, uint32) { return serves >= serial, serves }}
+		checker := zone.PropagationChecker{Outbox: s.zones, Now: now, Raise: s.zones.RaiseSerial, Query: func(_ context.Context, _ deed.Name, serial uint32) zone.Propagation {
+			return zone.Propagation{InSync: serves >= serial, Latest: serves}
+		}}
 		var counted, warned []int
 		monitor := zone.PropagationMonitor{Outbox: s.zones, Now: now, Count: func(n int) { counted = append(counted, n) }, Warn: func(n int) { warned = append(warned, n) }}
 		check := func(after time.Duration, want int) {
@@ -116,8 +118,8 @@ func TestServersAheadOfARestoredZone(t *testing.T) {
 		s := newTestEnv(db)
 		s.sell(t, "first.com")
 		ahead := s.zone(t, "first.com").Serial + 90*86400
-		checker := zone.PropagationChecker{Outbox: s.zones, Now: func() time.Time { return s.clock }, Raise: s.zones.RaiseSerial, InSync: func(_ context.Context, _ deed.Name, serial uint32) (bool, uint32) {
-			return ahead >= serial, ahead // a server that is ahead has this serial or a later one
+		checker := zone.PropagationChecker{Outbox: s.zones, Now: func() time.Time { return s.clock }, Raise: s.zones.RaiseSerial, Query: func(_ context.Context, _ deed.Name, serial uint32) zone.Propagation {
+			return zone.Propagation{InSync: ahead >= serial, Latest: ahead} // a server that is ahead has this serial or a later one
 		}}
 		if err := checker.Advance(t.Context(), "first.com"); err != nil {
 			t.Error(err)

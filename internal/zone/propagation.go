@@ -36,9 +36,15 @@ type Outbox interface {
 	Behind(ctx context.Context, before time.Time) (int, error)
 }
 
+// A Propagation says how far the name servers have a zone.
+type Propagation struct {
+	InSync bool     // every server serves the zone with the serial or a later one
+	Latest uint32   // the latest serial that one serves
+	Behind []string // servers that serve an earlier serial
+}
+
 // PropagationChecker checks whether changes have reached every name server and
-// records the result. It does not resend NOTIFY messages; the primary does. Fill
-// every field.
+// records the result. Fill every field.
 //
 // A server that has a later serial than the database ignores all changes. That is so after the
 // database was restored, if the serial of the zone had been ahead of the clock. The zone gets a
@@ -47,12 +53,15 @@ type PropagationChecker struct {
 	Outbox Outbox
 	Now    func() time.Time
 
-	// InSync reports whether every server serves this serial or a later one, and the latest
-	// serial that one serves.
-	InSync func(ctx context.Context, name deed.Name, serial uint32) (inSync bool, latest uint32)
+	// Query asks every server for its serial of a zone.
+	Query func(ctx context.Context, name deed.Name, serial uint32) Propagation
 
 	// Raise gives a zone a serial that is later than this one, if it has none.
 	Raise func(ctx context.Context, name deed.Name, above uint32) error
+
+	// Remind notifies servers again that are behind. It is called at every check, and
+	// limits by itself how often they are notified.
+	Remind func(ctx context.Context, name deed.Name, servers []string) error
 }
 
 // Due returns zones that Advance should be called for now.
@@ -70,15 +79,17 @@ func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	inSync, latest := t.InSync(ctx, name, z.Serial)
-	var raised error
-	if latest > z.Serial { // or the zone has changed since it was read
-		inSync, raised = false, t.Raise(ctx, name, latest)
+	p := t.Query(ctx, name, z.Serial)
+	var failed error
+	switch {
+	case p.Latest > z.Serial: // or the zone has changed since it was read
+		failed = t.Raise(ctx, name, p.Latest)
+	case p.InSync:
+		return t.Outbox.MarkPropagated(ctx, name, z.Serial)
+	case len(p.Behind) > 0:
+		failed = t.Remind(ctx, name, p.Behind)
 	}
-	if !inSync {
-		return errors.Join(raised, t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval)))
-	}
-	return t.Outbox.MarkPropagated(ctx, name, z.Serial)
+	return errors.Join(failed, t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval)))
 }
 
 // PropagationMonitor counts the zones that have not propagated within
