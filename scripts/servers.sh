@@ -28,7 +28,7 @@ memory_folder() {
 	local kind free memory
 	read -r kind free < <(df --output=fstype,avail /dev/shm 2>/dev/null | tail -1) || true
 	memory=$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo 2>/dev/null) || true
-	if [ "$kind" = tmpfs ] && [ "$free" -gt $((4 << 20)) ] && [ "${memory:-0}" -gt $((8 << 20)) ]; then # in kB
+	if [ "$kind" = tmpfs ] && [ "$free" -gt $((2 << 20)) ] && [ "${memory:-0}" -gt $((4 << 20)) ]; then # in kB
 		echo /dev/shm
 	else
 		temporary_folder
