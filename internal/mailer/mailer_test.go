@@ -72,19 +72,20 @@ func TestServerRefuses(t *testing.T) {
 		config          mailer.Config
 		to              email.Address
 		refused, server bool // whether the recipient is refused for ever, or the server cannot be used
+		says            string
 	}{
-		{"no mailbox", config(s), "refused@example.com", true, false},
-		{"later", config(s), "later@example.com", false, false},
-		{"no relay", config(s), "relayed@example.com", false, true},
-		{"a wrong password", wrong, "owner@example.com", false, true},
-		{"a certificate of nobody", foreign, "owner@example.com", false, true},
-		{"no server", closed, "owner@example.com", false, true},
-		{"a line break", config(s), "owner@example.com>\r\nRCPT TO:<other@example.com", false, true},
+		{"no mailbox", config(s), "refused@example.com", true, false, "550"},
+		{"later", config(s), "later@example.com", false, false, "451"},
+		{"no relay", config(s), "relayed@example.com", false, true, "554"},
+		{"a wrong password", wrong, "owner@example.com", false, true, "535"},
+		{"a certificate of nobody", foreign, "owner@example.com", false, true, "certificate"},
+		{"no server", closed, "owner@example.com", false, true, "refused"},
+		{"a line break", config(s), "owner@example.com>\r\nRCPT TO:<other@example.com", false, true, "CR or LF"},
 	} {
 		m := message
 		m.To = tt.to
 		err := open(t, tt.config).Send(t.Context(), m)
-		if err == nil || errors.Is(err, email.ErrRefused) != tt.refused || errors.Is(err, email.ErrServer) != tt.server || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), string(tt.to)) {
+		if err == nil || errors.Is(err, email.ErrRefused) != tt.refused || errors.Is(err, email.ErrServer) != tt.server || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), string(tt.to)) {
 			t.Errorf("%s: got %v", tt.name, err)
 		}
 	}

@@ -28,7 +28,7 @@ class Handler:
 
 def authenticate(server, session, envelope, mechanism, data):
     ok = isinstance(data, LoginPassword) and data.login == b"deed" and data.password == b"secret"
-    return AuthResult(success=ok)
+    return AuthResult(success=ok, handled=False)  # aiosmtpd is to send the reply
 
 
 context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
