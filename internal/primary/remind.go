@@ -8,12 +8,18 @@ import (
 	"deed.example/deed/internal/dnszone"
 )
 
-// remindInterval is how long a secondary may be behind before it is notified again, and the
-// minimum interval between two such notices of a zone.
-const remindInterval = time.Minute
+const (
+	// remindInterval is how long a secondary may be behind before it is notified again, and
+	// the minimum interval between two such notices of a zone.
+	remindInterval = time.Minute
+
+	// reminderRetention is how long a reminder is remembered at least: when many zones are
+	// behind, a zone may be checked seldom.
+	reminderRetention = time.Hour
+)
 
 // reminders are the times at which secondaries were last reminded of zones, or were first
-// found to be behind.
+// found to be behind the serial that was last published.
 type reminders struct {
 	at     map[string]time.Time // by origin
 	pruned time.Time
@@ -24,9 +30,8 @@ func (r *reminders) due(origin string, now time.Time) bool {
 	if r.at == nil {
 		r.at = map[string]time.Time{}
 	}
-	outdated := func(at time.Time) bool { return now.Sub(at) >= 2*remindInterval } // it was not behind meanwhile
-	if outdated(r.pruned) {
-		maps.DeleteFunc(r.at, func(_ string, at time.Time) bool { return outdated(at) })
+	if now.Sub(r.pruned) >= reminderRetention {
+		maps.DeleteFunc(r.at, func(_ string, at time.Time) bool { return now.Sub(at) >= reminderRetention })
 		r.pruned = now
 	}
 	last, known := r.at[origin]
@@ -34,7 +39,7 @@ func (r *reminders) due(origin string, now time.Time) bool {
 		return false
 	}
 	r.at[origin] = now
-	return known && !outdated(last)
+	return known
 }
 
 // Remind notifies the secondaries with these names again, whose copies of a zone are behind

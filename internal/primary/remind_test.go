@@ -48,12 +48,14 @@ func TestRemind(t *testing.T) {
 	remind(31)
 	passed.Add(int64(time.Minute))
 	remind(32) // after two
+	passed.Add(int64(30 * time.Minute))
+	remind(33) // it was checked seldom
 	publishSerial(t, n, "example.com", 40)
 	passed.Add(int64(time.Minute))
-	remind(41) // behind with a new serial, and then in sync
+	remind(41) // behind with a new serial, and then long in sync
 	passed.Add(int64(time.Hour))
 	remind(42)
-	if got, want := behind.serials(), []uint32{1, 30, 32, 40}; !slices.Equal(got, want) {
+	if got, want := behind.serials(), []uint32{1, 30, 32, 33, 40}; !slices.Equal(got, want) {
 		t.Errorf("got the serials %v, want %v", got, want)
 	}
 	if got, want := others.serials(), []uint32{1, 40}; !slices.Equal(got, want) {
