@@ -57,6 +57,7 @@ var packages = []struct {
 	{"internal/connlimit", support},
 	{"internal/logcause", support},
 	{"internal/secretfile", support},
+	{"internal/tracing", support},
 	{"internal/urlerror", support},
 
 	{"client", services},
@@ -117,6 +118,7 @@ var packages = []struct {
 	{"internal/servicetest", tests},
 	{"internal/signer/signertest", tests},
 	{"internal/sqldb/sqldbtest", tests},
+	{"internal/tracing/tracingtest", tests},
 
 	{"bench", wiring},
 	{"failover", wiring},

@@ -18,6 +18,7 @@ import (
 	"deed.example/deed/client"
 	"deed.example/deed/internal/app"
 	"deed.example/deed/internal/sandbox"
+	"deed.example/deed/internal/sqldb"
 )
 
 const (
@@ -51,7 +52,7 @@ func changeRow(database string) (r row, err error) {
 	}
 	defer func() { err = errors.Join(err, close()) }()
 	var statements atomic.Int64
-	c.Database.Trace = func(string) { statements.Add(1) }
+	c.Database.Trace = sqldb.EachStatement(func(string) { statements.Add(1) })
 	s, err := sandbox.Start(context.Background(), c)
 	if err != nil {
 		return r, err

@@ -66,6 +66,9 @@ func explain(out io.Writer, c *config, settings []*setting) error {
 	if redirects := c.DescribeRedirects(); redirects != "" {
 		fmt.Fprintln(out, "  redirects "+redirects)
 	}
+	if traces := c.Traces.Describe(); traces != "" {
+		fmt.Fprintln(out, "  traces    to "+traces)
+	}
 	warned, err := c.Check()
 	for _, w := range warned {
 		fmt.Fprintln(out, "  warning   "+w)

@@ -214,3 +214,15 @@ func TestSettingsAreDocumented(t *testing.T) {
 		}
 	}
 }
+
+// The collector of traces is read from the variables of OpenTelemetry, and shown without
+// its password.
+func TestTracesOfTheEnvironment(t *testing.T) {
+	c, out, err := read(t, "", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=https://user:hunter2@collector:4318"}, nil)
+	if err != nil || c.Traces.Endpoint.String() != "https://user:hunter2@collector:4318/v1/traces" || !strings.Contains(out, "traces    to https://collector:4318") || strings.Contains(out, "hunter2") {
+		t.Errorf("got %v, %s", err, out)
+	}
+	if _, _, err := read(t, "", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://collector", "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, nil); err == nil || !strings.Contains(err.Error(), "OTEL_EXPORTER_OTLP_PROTOCOL") {
+		t.Errorf("got %v", err)
+	}
+}

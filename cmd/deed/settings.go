@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/tracing"
 )
 
 // envPrefix begins the variables of settings.
@@ -97,10 +98,25 @@ func readConfig(flags *pflag.FlagSet, environ []string) (*config, []*setting, er
 			}
 		}
 	}
+	if c.Traces, err = tracing.FromEnvironment(variables(environ)); err != nil {
+		return nil, nil, err
+	}
 	if err := c.setMarkups(file); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, settings, nil
+}
+
+// variables returns what looks a variable of the environment up; "" if it is not set.
+func variables(environ []string) func(name string) string {
+	return func(name string) string {
+		for _, v := range environ {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 }
 
 func (s *setting) set(text, from string) error {

@@ -40,6 +40,7 @@ import (
 	"deed.example/deed/internal/seal"
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/tracing"
 	"deed.example/deed/internal/webhook"
 	"deed.example/deed/internal/zone"
 )
@@ -69,6 +70,7 @@ type App struct {
 	log       *slog.Logger
 	warnings  []string // of the configuration
 	metrics   *metrics.Metrics
+	tracer    *tracing.Tracer  // nil if nothing is traced
 	clock     *sqldb.Clock     // of all nodes
 	now       func() time.Time // the clock, unless a test replaces it
 	calendar  *sqldb.Calendar  // of the registry; in the sandbox it can be moved
@@ -107,7 +109,14 @@ func Open(ctx context.Context, c Config) (*App, error) {
 		return nil, fmt.Errorf("data: make the folder: %w", err)
 	}
 	c.Log = c.logger()
-	a := &App{config: c, log: c.Log, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
+	tracer, err := tracing.Open(ctx, c.Traces, c.Version, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	if tracer != nil {
+		c.Database.Trace = c.traceStatements()
+	}
+	a := &App{config: c, log: c.Log, tracer: tracer, warnings: warnings, metrics: metrics.New(c.Version), local: &memory.Cache{Now: time.Now}}
 	err = a.openBackends(ctx)
 	if err == nil {
 		a.exportBackends()
@@ -131,7 +140,7 @@ func (c *Config) logger() *slog.Logger {
 	if _, done := c.Log.Handler().(*logcause.Handler); done {
 		return c.Log
 	}
-	return slog.New(logcause.New(c.Log.Handler(), time.Now))
+	return slog.New(logcause.New(tracing.LogHandler{Handler: c.Log.Handler()}, time.Now))
 }
 
 // openBackends opens what the services stand on.
@@ -232,6 +241,7 @@ func (a *App) Close() (err error) {
 		_ = a.operators.Listener.Close() // likewise
 	}
 	a.redirects.close()
+	a.tracer.Close(a.log)
 	err = a.closeRegistrars()
 	if a.dns != nil {
 		err = errors.Join(err, a.dns.close())

@@ -15,6 +15,7 @@ import (
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/resolver"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/tracing"
 )
 
 // off turns a listener off.
@@ -103,6 +104,8 @@ type Config struct {
 	PollInterval time.Duration // of a request that waits
 
 	AccessLog bool // whether every response of the HTTP interface is logged
+
+	Traces tracing.Config // where spans of OpenTelemetry are sent; the zero value: nowhere
 
 	Version string       // of this binary, for those who ask
 	Log     *slog.Logger // nil discards everything

@@ -83,6 +83,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 		Started:       time.Now(),
 		Now:           time.Now,
 		Log:           a.log,
+		Tracer:        a.tracer,
 		Observe:       a.metrics.Observe,
 		AccessLog:     a.config.AccessLog,
 	}

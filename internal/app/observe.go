@@ -8,10 +8,13 @@ import (
 	"strconv"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"deed.example/deed/internal/event"
 	"deed.example/deed/internal/metrics"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/tracing"
 	"deed.example/deed/internal/webhook"
 )
 
@@ -103,10 +106,20 @@ func (a *App) readOverview(ctx context.Context) error {
 	return nil
 }
 
+// observeRegistrar traces and counts a call of a registrar.
+func (a *App) observeRegistrar(ctx context.Context, backend, call string) (context.Context, func(error)) {
+	began := time.Now()
+	ctx, end := tracing.Start(ctx, "registrar "+call, attribute.String("deed.registrar", backend))
+	return ctx, func(err error) {
+		a.metrics.RegistrarCalled(backend, call, time.Since(began), err)
+		end(err)
+	}
+}
+
 // exportBackends exports what backends count themselves.
 func (a *App) exportBackends() {
 	m := a.metrics
-	a.registrar.Observe = m.RegistrarCalled
+	a.registrar.Observe = a.observeRegistrar
 	m.Counter("deed_rpc_calls_total", "Calls of RPC endpoints.", nil, func() float64 { return float64(a.chain.Calls()) })
 	m.Counter("deed_rpc_failures_total", "Calls of RPC endpoints without a usable response.", nil, func() float64 { return float64(a.chain.Failures()) })
 	m.Gauge("deed_chain_head_block", "The newest block that was read; 0 before the first.", nil, func() float64 {

@@ -75,11 +75,11 @@ func statementsOf(t *testing.T, c Config) []string {
 	statements := map[string]bool{}
 	c.Database.Timeout, c.WebhooksAllowLocal = time.Minute, true
 	c.Registrars = []RegistrarConfig{{Name: "local", Type: "local", TLDs: []string{"*"}, Values: map[string]string{"cancel_monthly": "0", "cancel_percent": "100"}}}
-	c.Database.Trace = func(sql string) {
+	c.Database.Trace = sqldb.EachStatement(func(sql string) {
 		mu.Lock()
 		defer mu.Unlock()
 		statements[sql] = true
-	}
+	})
 	sent := func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -154,7 +154,7 @@ func tracedPostgres(t *testing.T) (url string, db *sqldb.DB, statements *[]strin
 	url, statements = sqldbtest.MigratedPostgresURL(t), new([]string)
 	c := sandbox(t)
 	c.DatabaseURL = deed.Secret(url)
-	c.Database.Trace = func(sql string) { *statements = append(*statements, sql) }
+	c.Database.Trace = sqldb.EachStatement(func(sql string) { *statements = append(*statements, sql) })
 	db, err := openReadOnly(t.Context(), &c)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"deed.example/deed"
 	"deed.example/deed/api"
+	"deed.example/deed/internal/sqldb"
 	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
@@ -26,11 +27,11 @@ func TestStatementsOfAPaidChange(t *testing.T) {
 	var sent atomic.Int64
 	c := sandbox(t)
 	c.DatabaseURL = deed.Secret(sqldbtest.MigratedPostgresURL(t))
-	c.Database.Trace = func(string) {
+	c.Database.Trace = sqldb.EachStatement(func(string) {
 		if !inWorker() {
 			sent.Add(1)
 		}
-	}
+	})
 	_, buyer := serveSandbox(t, c)
 	const name = "statements.com"
 	if err := buyName(t, buyer, name); err != nil {

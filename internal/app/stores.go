@@ -13,6 +13,7 @@ import (
 	"deed.example/deed/internal/settle/chain"
 	"deed.example/deed/internal/signin"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/tracing"
 )
 
 // The backends implement the interfaces of the services.
@@ -37,6 +38,14 @@ func openDatabase(ctx context.Context, c *Config) (*sqldb.DB, error) {
 		db.Timeout = c.Database.Timeout
 	}
 	return db, err
+}
+
+// traceStatements returns what traces the statements of the database.
+func (c *Config) traceStatements() sqldb.Trace {
+	if c.DatabaseURL != "" {
+		return tracing.Statements(tracing.PostgreSQL)
+	}
+	return tracing.Statements(tracing.SQLite)
 }
 
 // postgres returns how to connect to PostgreSQL.

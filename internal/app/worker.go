@@ -25,7 +25,7 @@ type backgroundWorker struct {
 func (a *App) startWorker() *backgroundWorker {
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &backgroundWorker{cancel, make(chan struct{})}
-	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Tasks: a.tasks(), Rows: a.rows()}
+	loop := &worker.Loop{Log: a.log, Waiting: a.metrics.Waiting, Due: a.metrics.Due, Failed: a.metrics.WorkFailed, Trace: a.tracer.Row, Tasks: a.tasks(), Rows: a.rows()}
 	go func() {
 		defer close(w.done)
 		var wg sync.WaitGroup

@@ -30,6 +30,12 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	return addr
 }
 
+// fromProxy reports whether a trusted proxy made the connection.
+func fromProxy(r *http.Request, trusted []netip.Prefix) bool {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && within(peer.Addr().Unmap().WithZone(""), trusted)
+}
+
 // parseHop reads an address with or without a port.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)

@@ -30,6 +30,7 @@ func (s *Server) middleware(routes http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		began := s.Now()
 		w := &recorder{ResponseWriter: rw}
+		r, traced := s.Tracer.Request(r, fromProxy(r, s.Trusted))
 		s.setCommonHeaders(w.Header(), r)
 		defer func() {
 			if v := recover(); v != nil {
@@ -37,6 +38,7 @@ func (s *Server) middleware(routes http.Handler) http.Handler {
 			}
 			took := s.Now().Sub(began)
 			s.Observe(r.Pattern, w.status, took)
+			traced.End(r.Pattern, w.status, w.Header().Get("X-Request-Id"))
 			s.logAccess(w, r, took)
 		}()
 		switch {

@@ -32,6 +32,7 @@ import (
 	"deed.example/deed/internal/ratelimit"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/signin"
+	"deed.example/deed/internal/tracing"
 	"deed.example/deed/internal/webhook"
 	"deed.example/deed/internal/zone"
 )
@@ -90,6 +91,8 @@ type Server struct {
 	Log     *slog.Logger
 
 	AccessLog bool // whether every response is logged
+
+	Tracer *tracing.Tracer // nil if requests are not traced
 
 	// Observe is called for every response. The route is its pattern, "" if no
 	// route matched.

@@ -19,7 +19,7 @@ func (r *Router) ReadBalances(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		balance, err := observed(r, b, "balance", func() (Balance, error) { return reader.Balance(ctx) })
+		balance, err := observed(ctx, r, b, "balance", func(ctx context.Context) (Balance, error) { return reader.Balance(ctx) })
 		switch {
 		case err == nil:
 			r.setBalance(b.Name, balance.Available)

@@ -64,7 +64,7 @@ func (r *Router) availableBatch(ctx context.Context, names []deed.Name) (map[dee
 		a, err := r.Available(ctx, names[0])
 		return map[deed.Name]Availability{names[0]: a}, err
 	}
-	answers, err := observed(r, b, "available", func() (map[deed.Name]Availability, error) { return bulk.AvailableAll(ctx, names) })
+	answers, err := observed(ctx, r, b, "available", func(ctx context.Context) (map[deed.Name]Availability, error) { return bulk.AvailableAll(ctx, names) })
 	maps.DeleteFunc(answers, func(name deed.Name, _ Availability) bool { return !slices.Contains(names, name) })
 	return answers, err
 }

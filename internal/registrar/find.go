@@ -32,7 +32,7 @@ func (r *Router) FindOrder(ctx context.Context, reference string) (Order, error)
 			unable = append(unable, b.Name)
 			continue
 		}
-		o, err := observed(r, b, "find_order", func() (Order, error) { return finder.FindOrder(ctx, reference) })
+		o, err := observed(ctx, r, b, "find_order", func(ctx context.Context) (Order, error) { return finder.FindOrder(ctx, reference) })
 		if deed.CodeOf(err) == deed.CodeNotFound {
 			continue
 		}

@@ -21,7 +21,7 @@ func (r *Router) SetDelegation(ctx context.Context, name deed.Name, hosts []stri
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "set_delegation", func() error { return m.SetDelegation(ctx, name, hosts, glue) })
+	return r.observe(ctx, b, "set_delegation", func(ctx context.Context) error { return m.SetDelegation(ctx, name, hosts, glue) })
 }
 
 // glueManager returns the backend of the name, and what publishes addresses there.

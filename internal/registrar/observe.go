@@ -1,19 +1,20 @@
 package registrar
 
-import "time"
+import "context"
 
-// observe makes a call and tells Observe of it.
-func (r *Router) observe(b Backend, call string, f func() error) error {
-	began := time.Now()
-	err := f()
-	if r.Observe != nil {
-		r.Observe(b.Name, call, time.Since(began), err)
+// observe makes a call between the two parts of Observe.
+func (r *Router) observe(ctx context.Context, b Backend, call string, f func(context.Context) error) error {
+	if r.Observe == nil {
+		return f(ctx)
 	}
+	ctx, end := r.Observe(ctx, b.Name, call)
+	err := f(ctx)
+	end(err)
 	return err
 }
 
 // observed is observe for a call with a result.
-func observed[T any](r *Router, b Backend, call string, f func() (T, error)) (out T, err error) {
-	err = r.observe(b, call, func() error { out, err = f(); return err })
+func observed[T any](ctx context.Context, r *Router, b Backend, call string, f func(context.Context) (T, error)) (out T, err error) {
+	err = r.observe(ctx, b, call, func(ctx context.Context) error { out, err = f(ctx); return err })
 	return out, err
 }

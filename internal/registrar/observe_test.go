@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
@@ -82,11 +81,13 @@ func TestEveryCallIsObserved(t *testing.T) {
 		"ping":            func() error { return r.Ping(ctx) },
 	} {
 		var observed []string
-		r.Observe = func(backend, call string, _ time.Duration, err error) {
-			if backend != "a" || !errors.Is(err, errNoReply) {
-				t.Errorf("%s: observed %s with %v", call, backend, err)
+		r.Observe = func(ctx context.Context, backend, call string) (context.Context, func(error)) {
+			return ctx, func(err error) {
+				if backend != "a" || !errors.Is(err, errNoReply) {
+					t.Errorf("%s: observed %s with %v", call, backend, err)
+				}
+				observed = append(observed, call)
 			}
-			observed = append(observed, call)
 		}
 		if err := do(); !errors.Is(err, errNoReply) {
 			t.Errorf("%s: got %v", call, err)

@@ -31,9 +31,10 @@ type Router struct {
 	sells    map[deed.TLD]int // index in backends
 	rest     int              // index in backends, or -1
 
-	// Observe is called after each call of a backend by a method of the router; it may
-	// be nil. Set it before the first call only.
-	Observe func(backend, call string, took time.Duration, err error)
+	// Observe is called before each call of a backend by a method of the router, which
+	// gets the context that it returns, and end after it. It may be nil. Set it before the
+	// first call only.
+	Observe func(ctx context.Context, backend, call string) (_ context.Context, end func(error))
 
 	mu       sync.Mutex // guards balances
 	balances map[string]deed.USDC
@@ -143,7 +144,7 @@ func (r *Router) Available(ctx context.Context, name deed.Name) (Availability, e
 	if err != nil {
 		return Availability{}, err
 	}
-	return observed(r, b, "available", func() (Availability, error) { return b.Registrar.Available(ctx, name) })
+	return observed(ctx, r, b, "available", func(ctx context.Context) (Availability, error) { return b.Registrar.Available(ctx, name) })
 }
 
 // Transferable implements Registrar.
@@ -152,7 +153,7 @@ func (r *Router) Transferable(ctx context.Context, name deed.Name, code deed.Sec
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "transferable", func() error { return b.Registrar.Transferable(ctx, name, code) })
+	return r.observe(ctx, b, "transferable", func(ctx context.Context) error { return b.Registrar.Transferable(ctx, name, code) })
 }
 
 // Place implements Registrar.
@@ -161,7 +162,7 @@ func (r *Router) Place(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "place", func() error { return b.Registrar.Place(ctx, o) })
+	return r.observe(ctx, b, "place", func(ctx context.Context) error { return b.Registrar.Place(ctx, o) })
 }
 
 // Order implements Registrar.
@@ -170,7 +171,7 @@ func (r *Router) Order(ctx context.Context, o Order) (OrderStatus, error) {
 	if err != nil {
 		return OrderStatus{}, err
 	}
-	return observed(r, b, "order", func() (OrderStatus, error) { return b.Registrar.Order(ctx, o) })
+	return observed(ctx, r, b, "order", func(ctx context.Context) (OrderStatus, error) { return b.Registrar.Order(ctx, o) })
 }
 
 // Price implements PriceLister with the backend that the name belongs to.
@@ -183,7 +184,7 @@ func (r *Router) Price(ctx context.Context, o Order) (Price, error) {
 	if !ok {
 		return Price{}, deed.Errorf(deed.CodeNotFound, "the registrar of %s does not tell prices", o.Name)
 	}
-	return observed(r, b, "price", func() (Price, error) { return lister.Price(ctx, o) })
+	return observed(ctx, r, b, "price", func(ctx context.Context) (Price, error) { return lister.Price(ctx, o) })
 }
 
 // Cancel implements Registrar.
@@ -192,7 +193,7 @@ func (r *Router) Cancel(ctx context.Context, o Order) error {
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "cancel", func() error { return b.Registrar.Cancel(ctx, o) })
+	return r.observe(ctx, b, "cancel", func(ctx context.Context) error { return b.Registrar.Cancel(ctx, o) })
 }
 
 // Holding implements Manager.
@@ -201,7 +202,7 @@ func (r *Router) Holding(ctx context.Context, name deed.Name) (lifecycle.Holding
 	if err != nil {
 		return lifecycle.Holding{}, err
 	}
-	return observed(r, b, "holding", func() (lifecycle.Holding, error) { return b.Manager.Holding(ctx, name) })
+	return observed(ctx, r, b, "holding", func(ctx context.Context) (lifecycle.Holding, error) { return b.Manager.Holding(ctx, name) })
 }
 
 // SetNameservers implements Manager.
@@ -210,7 +211,7 @@ func (r *Router) SetNameservers(ctx context.Context, name deed.Name, hosts []str
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "set_nameservers", func() error { return b.Manager.SetNameservers(ctx, name, hosts) })
+	return r.observe(ctx, b, "set_nameservers", func(ctx context.Context) error { return b.Manager.SetNameservers(ctx, name, hosts) })
 }
 
 // SetLock implements Manager.
@@ -219,7 +220,7 @@ func (r *Router) SetLock(ctx context.Context, name deed.Name, locked bool) error
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "set_lock", func() error { return b.Manager.SetLock(ctx, name, locked) })
+	return r.observe(ctx, b, "set_lock", func(ctx context.Context) error { return b.Manager.SetLock(ctx, name, locked) })
 }
 
 // AuthCode implements Manager.
@@ -228,7 +229,7 @@ func (r *Router) AuthCode(ctx context.Context, name deed.Name) (deed.Secret, err
 	if err != nil {
 		return "", err
 	}
-	return observed(r, b, "auth_code", func() (deed.Secret, error) { return b.Manager.AuthCode(ctx, name) })
+	return observed(ctx, r, b, "auth_code", func(ctx context.Context) (deed.Secret, error) { return b.Manager.AuthCode(ctx, name) })
 }
 
 // SetDS implements Manager.
@@ -237,7 +238,7 @@ func (r *Router) SetDS(ctx context.Context, name deed.Name, ds []dnssec.DS) erro
 	if err != nil {
 		return err
 	}
-	return r.observe(b, "set_ds", func() error { return b.Manager.SetDS(ctx, name, ds) })
+	return r.observe(ctx, b, "set_ds", func(ctx context.Context) error { return b.Manager.SetDS(ctx, name, ds) })
 }
 
 // Delete implements Deleter with the backends that can delete names.
@@ -250,7 +251,7 @@ func (r *Router) Delete(ctx context.Context, name deed.Name) error {
 	if !ok {
 		return deed.Invalid("domain", "the registry of %s does not delete names", name)
 	}
-	return r.observe(b, "delete", func() error { return deleter.Delete(ctx, name) })
+	return r.observe(ctx, b, "delete", func(ctx context.Context) error { return deleter.Delete(ctx, name) })
 }
 
 // CancelTerms returns the conditions for cancellations of the backend's names; none are
@@ -273,7 +274,7 @@ func (r *Router) Holdings(ctx context.Context, after deed.Name, limit int) (all 
 		if !ok {
 			continue
 		}
-		some, err := observed(r, b, "holdings", func() ([]lifecycle.Holding, error) { return inventory.Holdings(ctx, after, limit) })
+		some, err := observed(ctx, r, b, "holdings", func(ctx context.Context) ([]lifecycle.Holding, error) { return inventory.Holdings(ctx, after, limit) })
 		if err != nil {
 			return nil, fmt.Errorf("list the names at registrar %s: %w", b.Name, err)
 		}
@@ -289,7 +290,7 @@ func (r *Router) Ping(ctx context.Context) error {
 	var all sync.WaitGroup
 	for i, b := range r.backends {
 		all.Go(func() {
-			if err := r.observe(b, "ping", func() error { return b.Ping(ctx) }); err != nil {
+			if err := r.observe(ctx, b, "ping", func(ctx context.Context) error { return b.Ping(ctx) }); err != nil {
 				down[i] = fmt.Errorf("registrar %s: %w", b.Name, err)
 			}
 		})

@@ -18,11 +18,11 @@ import (
 func TestNoticesFollowTheCommit(t *testing.T) {
 	var mu sync.Mutex
 	var sent []string
-	config := sqldb.PostgresConfig{URL: sqldbtest.MigratedPostgresURL(t), Trace: func(sql string) {
+	config := sqldb.PostgresConfig{URL: sqldbtest.MigratedPostgresURL(t), Trace: sqldb.EachStatement(func(sql string) {
 		mu.Lock()
 		defer mu.Unlock()
 		sent = append(sent, sql)
-	}}
+	})}
 	db, err := sqldb.OpenPostgresWith(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)

@@ -34,10 +34,8 @@ var writerOptions = []string{
 
 // SQLiteConfig says which file is opened. Only Path is required.
 type SQLiteConfig struct {
-	Path string
-
-	// Trace is called with every statement. It must be safe for concurrent use.
-	Trace func(sql string)
+	Path  string
+	Trace Trace // nil for none
 }
 
 // OpenSQLite opens or creates the file at path and migrates its schema. It fails when

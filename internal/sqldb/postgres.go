@@ -39,9 +39,7 @@ type PostgresConfig struct {
 	StatementTimeout time.Duration
 	IdleTimeout      time.Duration // of a transaction whose client sends nothing
 
-	// Trace is called with every statement, or with the name under which it was
-	// prepared; it may be nil. It must be safe for concurrent use.
-	Trace func(sql string)
+	Trace Trace // nil for none
 }
 
 // DefaultPostgres has the limits of a service. URL is empty.
@@ -104,7 +102,7 @@ type poolOptions struct{ pooled, readOnly bool }
 
 func (o poolOptions) apply(c PostgresConfig, conf *pgxpool.Config) {
 	if c.Trace != nil {
-		conf.ConnConfig.Tracer = tracer(c.Trace)
+		conf.ConnConfig.Tracer = tracer{c.Trace}
 	}
 	if !o.pooled && !o.readOnly { // a pooler rejects parameters
 		// What a lock was waited for is read as the holder of the lock has left it.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"deed.example/deed/internal/tracing"
 )
 
 // defaultTimeout bounds one transaction, including the wait for a connection.
@@ -81,7 +83,9 @@ func (db *DB) Ping(ctx context.Context) error {
 func (db *DB) Kind() string { return string(db.dialect) }
 
 // tx runs f in a transaction and commits it when f returns nil.
-func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) error {
+func (db *DB) tx(ctx context.Context, f func(context.Context, *Tx) error) (err error) {
+	ctx, end := tracing.Start(ctx, "transaction") // with the wait for it
+	defer func() { end(err) }()
 	ctx, cancel := context.WithTimeout(ctx, db.Timeout)
 	defer cancel()
 	var seen committed

@@ -59,6 +59,9 @@ type Loop struct {
 	// that failed.
 	Due    func(rows string, n int)
 	Failed func(rows string)
+
+	// Trace is called before a row is advanced, and end with the outcome. It may be nil.
+	Trace func(ctx context.Context, rows, id string) (traced context.Context, end func(error))
 }
 
 // Run runs until ctx is done, and returns when all work has ended.
@@ -126,10 +129,26 @@ func (l *Loop) advance(ctx context.Context, rows Rows, ids []string) {
 			defer func() { <-slots }()
 			one, cancel := context.WithTimeout(ctx, cmp.Or(rows.Timeout, rowTimeout))
 			defer cancel()
-			l.report(rows.Name, id, guard(func() error { return rows.Advance(one, id) }))
+			l.report(rows.Name, id, l.traced(one, rows, id))
 		})
 	}
 	wg.Wait()
+}
+
+// traced advances one row. One that waits for another system has not failed.
+func (l *Loop) traced(ctx context.Context, rows Rows, id string) (err error) {
+	if l.Trace != nil {
+		traced, end := l.Trace(ctx, rows.Name, id)
+		defer func() {
+			if errors.Is(err, order.ErrPending) {
+				end(nil)
+			} else {
+				end(err)
+			}
+		}()
+		ctx = traced
+	}
+	return guard(func() error { return rows.Advance(ctx, id) })
 }
 
 // guard calls f, and returns its panic as an error. The row stays due, so without this one

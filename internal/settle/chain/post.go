@@ -13,7 +13,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"go.opentelemetry.io/otel/attribute"
 
+	"deed.example/deed/internal/tracing"
 	"deed.example/deed/internal/urlerror"
 )
 
@@ -45,7 +47,9 @@ func encodeCall(method string, params []any) ([]byte, error) {
 var errLargeResponse = errors.New("the response is too large")
 
 // post sends one request to an endpoint and decodes the response.
-func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, body []byte) error {
+func (c *Client) post(ctx context.Context, e *endpoint, out any, method string, body []byte) (err error) {
+	ctx, end := tracing.Start(ctx, method, attribute.Int("deed.rpc.endpoint", e.number))
+	defer func() { end(err) }()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, e.url, bytes.NewReader(body))
 	if err != nil {
 		return errors.New("the endpoint's address is malformed") // not the address itself: it may hold a key
