@@ -3,6 +3,7 @@ package tracing
 import (
 	"cmp"
 	"net/http"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -41,14 +42,16 @@ func method(r *http.Request) attribute.KeyValue {
 	return semconv.HTTPRequestMethodOther
 }
 
-// End ends the span. The route is the pattern that the request matched, "" if there was none:
+// End ends the span. The route is the pattern that the request matched, such as
+// "GET /domains/{domain}", and "" if there was none:
 // paths are not recorded, because some have a secret in them. The ID is that of the log.
 func (r *Request) End(route string, status int, id string) {
 	if r == nil {
 		return
 	}
+	_, path, _ := strings.Cut(route, " ") // after the method
 	r.span.SetName(cmp.Or(route, "no route"))
-	r.span.SetAttributes(semconv.HTTPRoute(route), semconv.HTTPResponseStatusCode(status), attribute.String("deed.request_id", id))
+	r.span.SetAttributes(semconv.HTTPRoute(path), semconv.HTTPResponseStatusCode(status), attribute.String("deed.request_id", id))
 	if status >= http.StatusInternalServerError {
 		r.span.SetStatus(codes.Error, http.StatusText(status))
 	}

@@ -65,7 +65,7 @@ func TestRequest(t *testing.T) {
 		!strings.HasPrefix(below.Status.Message, "refused: \uFFFD") || len(below.Status.Message) > 4096 {
 		t.Errorf("got %.200v", below)
 	}
-	for key, want := range map[string]string{"http.route": "GET /calendar/{file}", "http.request.method": "_OTHER", "deed.request_id": "id-1"} {
+	for key, want := range map[string]string{"http.route": "/calendar/{file}", "http.request.method": "_OTHER", "deed.request_id": "id-1"} {
 		if got := ours.Attribute(key); got != want {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
