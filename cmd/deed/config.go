@@ -49,6 +49,7 @@ func (c *config) settings() []*setting {
 		{key: "chain.listen", help: "address of the embedded chain's JSON-RPC", value: text(&c.ChainListen, address)},
 		{key: "chain.rpc_url", help: "JSON-RPC of a real chain instead of the embedded one", value: secret(&c.ChainRPCURL, "https", "http")},
 		{key: "chain.rpc_fallback_url", help: "JSON-RPC to ask when the first does not answer", value: secret(&c.ChainFallback, "https", "http")},
+		{key: "chain.quorum", help: "how many of these two must agree on what decides about money: 1 or 2", value: between(&c.ChainQuorum, 1, 2)},
 		{key: "chain.id", help: "the chain that wallets sign in on", value: chainID(&c.ChainID)},
 		{key: "chain.depth", help: "how many blocks deep a payment must lie; auto: by its amount", value: text(&c.ChainDepth, depth)},
 		{key: "chain.from_block", help: "first block of the treasury: earlier transfers are neither counted nor refunded", value: blockNumber(&c.ChainFirst)},

@@ -108,7 +108,7 @@ func dialChain(c *Config) *chain.Client {
 // it uses it.
 func newChainClient(c *Config, chainID uint64, urls ...string) *chain.Client {
 	client := chain.Dial(urls...)
-	client.ChainID = chainID
+	client.ChainID, client.Quorum = chainID, c.ChainQuorum
 	client.SetLogger(c.logger())
 	if c.ChainTimeout > 0 {
 		client.Timeout = c.ChainTimeout

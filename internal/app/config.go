@@ -38,6 +38,7 @@ type Config struct {
 	ChainListen    string        // address of the embedded chain
 	ChainRPCURL    deed.Secret   // empty: the embedded chain
 	ChainFallback  deed.Secret   // used when ChainRPCURL does not respond; empty: none
+	ChainQuorum    int           // how many of the two must agree on what decides about money; 0: 1
 	ChainID        uint64        // the chain that wallets sign in and pay on
 	ChainDepth     string        // "auto", or how many blocks
 	ChainFirst     uint64        // first block of the treasury
@@ -129,6 +130,7 @@ func Default() Config {
 		ChainListen:   "127.0.0.1:8545",
 		ChainID:       network.EmbeddedChainID,
 		ChainDepth:    "auto",
+		ChainQuorum:   1,
 		Nameservers:   []string{"ns1.deed.example", "ns2.deed.example"},
 		DNSListen:     "127.0.0.1:5353",
 		DNSAnswers:    nameserver.Defaults(),

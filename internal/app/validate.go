@@ -85,6 +85,8 @@ func (c *Config) checkRequired() error {
 		return errors.New("database.direct_url is for database.url: set it, too")
 	case c.ChainFallback != "" && c.ChainRPCURL == "":
 		return errors.New("chain.rpc_fallback_url is for chain.rpc_url: set it, too")
+	case c.ChainQuorum > 1 && c.ChainFallback == "":
+		return errors.New("chain.quorum is for two endpoints: set chain.rpc_fallback_url, too")
 	case c.SignerURL != "" && (c.GasWallet == "" || c.RefundWallet == "" || c.GasKey != "" || c.RefundKey != ""):
 		return errors.New("chain.signer_url needs chain.gas_wallet and chain.refund_wallet, and neither chain.gas_key nor chain.refund_key: the keys are at the signer")
 	case c.SignerURL == "" && (c.GasWallet != "" || c.RefundWallet != ""):

@@ -56,6 +56,7 @@ type Client struct {
 	Backoff     time.Duration // before the second attempt; it doubles each time
 	MaxResponse int64         // bytes
 	ChainID     uint64        // that every endpoint must be on; 0 for that of the first
+	Quorum      int           // endpoints that must agree on what decides about money; 0 and 1 for one
 
 	endpoints *endpoints
 	slots     chan struct{} // holds a token for each call in progress
@@ -178,9 +179,18 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 	if err != nil {
 		return err
 	}
+	do := c.do
+	if c.Quorum > 1 && hasOneAnswer(method, params) {
+		do = c.agree
+	}
+	return c.repeat(ctx, method, func(ctx context.Context) error { return do(ctx, out, method, body) })
+}
+
+// repeat makes a call again while the endpoints are busy.
+func (c *Client) repeat(ctx context.Context, method string, do func(context.Context) error) error {
 	ends := time.Now().Add(c.Retry)
 	for backoff := c.Backoff; ; backoff = min(2*backoff, maxBackoff) {
-		err := c.once(ctx, out, method, body)
+		err := c.once(ctx, method, do)
 		busy, ok := errors.AsType[*busyError](err)
 		if !ok {
 			return err
@@ -199,8 +209,8 @@ func (c *Client) call(ctx context.Context, out any, method string, params ...any
 	}
 }
 
-// once tries the endpoints in turn until one responds.
-func (c *Client) once(ctx context.Context, out any, method string, body []byte) error {
+// once makes a call when it has a slot.
+func (c *Client) once(ctx context.Context, method string, do func(context.Context) error) error {
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -213,7 +223,7 @@ func (c *Client) once(ctx context.Context, out any, method string, body []byte) 
 	if err := caller.Err(); err != nil { // it may not have reached the derived context yet
 		return fmt.Errorf("wait for a free slot to call the chain: %w", err)
 	}
-	err := c.do(ctx, out, method, body)
+	err := do(ctx)
 	if err == nil {
 		return nil
 	}

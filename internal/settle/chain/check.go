@@ -33,6 +33,9 @@ func (s *Settler) Check(ctx context.Context, a settle.Authorization, open []stri
 	if err := s.checkForm(auth); err != nil {
 		return settle.Funds{}, err
 	}
+	if err := s.Client.canDecide(); err != nil {
+		return settle.Funds{}, checkError(auth, err)
+	}
 	// Our clock does not decide what is refused, but whether the chain's time is read.
 	if len(open) == 0 && auth.deploy == nil && checkTime(a, s.Now().Unix()) == nil {
 		if ok, err := s.succeeds(ctx, auth); ok || err != nil {

@@ -72,9 +72,9 @@ func (e *tooLargeError) Unwrap() error { return e.cause }
 
 // smallerMaySucceed reports whether a smaller request might succeed: the endpoint
 // refused this one, returned too much, or timed out. One that is unreachable or
-// busy would fail again.
+// busy, or contradicts another, would fail again.
 func smallerMaySucceed(ctx context.Context, err error) bool {
-	if ctx.Err() != nil || isBusy(err) || errors.Is(err, ErrWrongChain) {
+	if ctx.Err() != nil || isBusy(err) || errors.Is(err, ErrWrongChain) || errors.Is(err, errContradiction) {
 		return false
 	}
 	if _, ok := errors.AsType[*net.OpError](err); ok {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"time"
 
@@ -54,7 +55,13 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 		return c.newest(ctx)
 	}
 	var b *block
-	if err := c.call(ctx, &b, "eth_getBlockByNumber", at, false); err != nil {
+	var err error
+	if at == "safe" && c.Quorum > 1 {
+		b, err = c.commonBlock(ctx, at, reflect.TypeFor[*block]())
+	} else {
+		err = c.call(ctx, &b, "eth_getBlockByNumber", at, false)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if b == nil {
@@ -67,12 +74,18 @@ func (c *Client) block(ctx context.Context, at string) (*block, error) {
 type newestBlock block
 
 func (c *Client) newest(ctx context.Context) (*block, error) {
-	var b newestBlock
-	if err := c.call(ctx, &b, "eth_getBlockByNumber", "latest", false); err != nil {
+	b := new(block)
+	var err error
+	if c.Quorum > 1 {
+		b, err = c.commonBlock(ctx, "latest", reflect.TypeFor[newestBlock]())
+	} else {
+		err = c.call(ctx, (*newestBlock)(b), "eth_getBlockByNumber", "latest", false)
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.endpoints.head.Store(&Head{Number: uint64(b.Number), Time: time.Unix(int64(b.Time), 0)})
-	return (*block)(&b), nil
+	return b, nil
 }
 
 func number(n uint64) string { return fmt.Sprintf("0x%x", n) }
