@@ -16,9 +16,9 @@ import (
 // expire and minimum.
 const soaTail = 20
 
-// message returns the record for a message. Its data is sent exactly as it was
+// wireRR returns the record as it is sent. Its data is sent exactly as it was
 // stored, whatever its type (RFC 3597).
-func message(rr dnszone.RR) dns.RR {
+func wireRR(rr dnszone.RR) dns.RR {
 	return &dns.RFC3597{
 		Hdr:   dns.RR_Header{Name: rr.Owner + ".", Rrtype: rr.Type, Class: dns.ClassINET, Ttl: rr.TTL},
 		Rdata: hex.EncodeToString([]byte(rr.Data)),
