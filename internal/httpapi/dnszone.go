@@ -280,8 +280,6 @@ func (s *Server) propagation(w http.ResponseWriter, r *http.Request, who deed.Wa
 	if err != nil {
 		return err
 	}
-	out := api.Propagation{Domain: string(name), Servers: []api.ServerPropagation{}}
-	out.Serial, out.Servers = s.Propagation(r.Context(), name, z.Serial)
-	s.reply(w, http.StatusOK, out)
+	s.reply(w, http.StatusOK, api.Propagation{Domain: string(name), Serial: z.Serial, Servers: s.Propagation(r.Context(), name, z.Serial)})
 	return nil
 }
