@@ -136,7 +136,7 @@ func setTLDs(b *registrar.Backend, tlds []string) error {
 			b.Rest = true
 			continue
 		}
-		tld, err := deed.ParseTLD(strings.TrimPrefix(text, "."))
+		tld, err := deed.ParseTLD(text)
 		if err != nil {
 			return fmt.Errorf("tlds: %w", err)
 		}
