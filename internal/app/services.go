@@ -18,6 +18,14 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
+var (
+	_ registration.Store          = sqldb.Jobs{}
+	_ fulfil.JobStore             = sqldb.Jobs{}
+	_ fulfil.JobQueue             = sqldb.Jobs{}
+	_ registration.Names          = sqldb.Registrations{}
+	_ registration.LifecycleStore = sqldb.Registrations{}
+)
+
 // jobs returns the orders in the database.
 func (a *App) jobs() sqldb.Jobs { return sqldb.Jobs{DB: a.DB, Now: a.now, Zones: a.dns.zones} }
 
