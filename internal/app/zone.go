@@ -231,6 +231,6 @@ func (d *dnsBackend) embeddedPropagation(name deed.Name, serial uint32) api.Serv
 		out.Error = "it does not serve the zone"
 		return out
 	}
-	out.Serial, out.InSync = has, int32(has-serial) >= 0 // RFC 1982, 3.2
+	out.Serial, out.InSync = has, !dnssec.NewerSerial(serial, has)
 	return out
 }

@@ -158,7 +158,7 @@ func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin strin
 	if err != nil {
 		return s.fail(x, err)
 	}
-	if x.udp() || !newer(serial, from) {
+	if x.udp() || !dnssec.NewerSerial(serial, from) {
 		s.observe("soa")
 		return x.reply(dns.RcodeSuccess, wireRR(soa))
 	}

@@ -37,9 +37,6 @@ func serialOf(soa dnszone.RR) (uint32, error) {
 	return binary.BigEndian.Uint32([]byte(soa.Data[len(soa.Data)-soaTail:])), nil
 }
 
-// newer reports whether serial a is after b (RFC 1982, 3.2).
-func newer(a, b uint32) bool { return int32(a-b) > 0 }
-
 // takeSOA returns the one SOA with the serial, and the other records.
 func takeSOA(rrs []dnszone.RR, serial uint32) (soa dnszone.RR, others []dnszone.RR, err error) {
 	i := slices.IndexFunc(rrs, func(rr dnszone.RR) bool { return rr.Type == dns.TypeSOA })
