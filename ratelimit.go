@@ -16,6 +16,19 @@ type Limit struct {
 	Durable bool
 }
 
+// Period returns the window in words, such as "a minute".
+func (l Limit) Period() string {
+	switch l.Window {
+	case time.Minute:
+		return "a minute"
+	case time.Hour:
+		return "an hour"
+	case 24 * time.Hour:
+		return "a day"
+	}
+	return l.Window.String()
+}
+
 // Limits is the table of the interface document, chapter 8, plus Agents: one row,
 // one counter.
 type Limits struct {

@@ -44,7 +44,7 @@ func (c *Client) ChangeRecords(ctx context.Context, domain string, in api.BatchR
 	return call[api.ZoneChanged](ctx, c, change("POST", path("dns", domain, "batch")), in)
 }
 
-// ExportZone returns the zone as a master file (RFC 1035, 5).
+// ExportZone returns the zone as a zone file (RFC 1035, 5).
 func (c *Client) ExportZone(ctx context.Context, domain string) ([]byte, error) {
 	a, err := c.do(ctx, request{method: "GET", path: path("dns", domain, "export"), accept: "text/dns, */*;q=0.1", bearer: true})
 	if err != nil {
@@ -63,7 +63,7 @@ type Import struct {
 	Clamp   bool // change TTLs that are not allowed to the nearest allowed ones
 }
 
-// ImportZone imports a master file and returns the difference. Each changed
+// ImportZone imports a zone file and returns the difference. Each changed
 // record has a price.
 func (c *Client) ImportZone(ctx context.Context, domain string, file []byte, how Import) (api.ZoneChanged, error) {
 	r := change("POST", path("dns", domain, "import"))

@@ -112,6 +112,20 @@ func webPageOrNone(s string) error {
 	return nil
 }
 
+func termsVersionOrNone(s string) error {
+	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("%q is not a version: write at most 64 ASCII characters without spaces", s)
+	}
+	return nil
+}
+
+func nsid(s string) error {
+	if len(s) > 64 {
+		return fmt.Errorf("%q has more than 64 bytes", s)
+	}
+	return nil
+}
+
 func oneOf(words ...string) func(string) error {
 	return func(s string) error {
 		if !slices.Contains(words, s) {

@@ -81,7 +81,7 @@ func (c *config) settings() []*setting {
 		{key: "rdap.abuse_email", help: "abuse contact in RDAP", value: text(&c.Registrar.AbuseEmail, email)},
 		{key: "rdap.abuse_phone", help: "who to call about abuse, such as +1.2025550100", value: text(&c.Registrar.AbusePhone, notEmpty)},
 		{key: "rdap.contact_url", help: "page that passes messages on to registrants, when there is one", value: text(&c.Registrar.Contact, webPageOrNone)},
-		{key: "terms.version", help: "version of the terms that buyers agree to, such as 2026-11-01; stored with each order", value: text(&c.Terms.Version, shortTextOrNone)},
+		{key: "terms.version", help: "version of the terms that buyers agree to, such as 2026-11-01; stored with each order", value: text(&c.Terms.Version, termsVersionOrNone)},
 		{key: "terms.url", help: "page with these terms", value: text(&c.Terms.URL, webPageOrNone)},
 		{key: "contact", help: "e-mail address for those who find something wrong with us", value: text(&c.Contact, email)},
 		{key: "agent.key", help: "file with the key that signs the agent card, the same on every node; default: agent.key in the data folder", value: text(&c.AgentKey, anything)},
@@ -140,7 +140,7 @@ func (c *config) setRegistrar(key, value string) error {
 	case "type":
 		r.Type = value
 	case "tlds":
-		r.TLDs = strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' })
+		r.TLDs = listed(value)
 	case "reserve_usd":
 		if err := amount(&r.Reserve).Set(value); err != nil {
 			return fmt.Errorf("%s: %w", key, plain(err))

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"strings"
+
+	"deed.example/deed/internal/app"
 )
 
 // startSandbox runs a sandbox in dir and on free ports until ctx is done. It calls
@@ -17,20 +19,5 @@ func startSandbox(ctx context.Context, dir string, ready func(base string)) erro
 			}
 		}
 	}
-	return serve(ctx, c, welcomed(ready))
-}
-
-// welcomed is a writer that calls itself with the service's URL when the welcome
-// is written.
-type welcomed func(base string)
-
-func (w welcomed) Write(p []byte) (int, error) {
-	words := strings.Fields(string(p))
-	for i, word := range words[:max(0, len(words)-1)] {
-		if word == "callers" {
-			w(words[i+1])
-			break
-		}
-	}
-	return len(p), nil
+	return serve(ctx, c, func(a *app.App) { ready(a.URL()) })
 }

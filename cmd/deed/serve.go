@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -28,15 +27,15 @@ func serveCommand() *cobra.Command {
 				return err
 			}
 			slog.SetDefault(c.Log) // for libraries; our code gets its logger explicitly
-			return serve(cmd.Context(), c, cmd.OutOrStdout())
+			return serve(cmd.Context(), c, func(a *app.App) { welcome(cmd.OutOrStdout(), c, a) })
 		},
 	}
 	addFlags(cmd)
 	return cmd
 }
 
-// serve runs the service until ctx is done. It prints a welcome when it is ready.
-func serve(ctx context.Context, c *config, out io.Writer) (err error) {
+// serve runs the service until ctx is done. It calls started when the listeners are open.
+func serve(ctx context.Context, c *config, started func(a *app.App)) (err error) {
 	a, err := app.Open(ctx, c.Config)
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func serve(ctx context.Context, c *config, out io.Writer) (err error) {
 	if err := a.Start(ctx); err != nil {
 		return err
 	}
-	welcome(out, c, a)
+	started(a)
 	debug.FreeOSMemory() // starting needs twice as much as waiting for callers
 	return a.Serve(ctx)
 }

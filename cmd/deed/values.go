@@ -93,20 +93,6 @@ func between(at *int, low, high int) value[int] {
 	}, strconv.Itoa}
 }
 
-func shortTextOrNone(s string) error {
-	if len(s) > 64 || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return fmt.Errorf("%q is not a version: write at most 64 ASCII characters without spaces", s)
-	}
-	return nil
-}
-
-func nsid(s string) error {
-	if len(s) > 64 {
-		return fmt.Errorf("%q has more than 64 bytes", s)
-	}
-	return nil
-}
-
 func chainID(at *uint64) value[uint64] {
 	return value[uint64]{at, func(s string) (uint64, error) {
 		n, err := strconv.ParseUint(s, 10, 64)

@@ -104,23 +104,23 @@ type requestHandler struct {
 var _ a2asrv.RequestHandler = (*requestHandler)(nil)
 
 // SendMessage runs the skill that a message asks for.
-func (c *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
-	if err := c.check(ctx, in.Message); err != nil {
+func (h *requestHandler) SendMessage(ctx context.Context, in *a2a.SendMessageRequest) (a2a.SendMessageResult, error) {
+	if err := h.check(ctx, in.Message); err != nil {
 		return nil, err
 	}
 	if hasOnlyText(in.Message) {
-		return c.answerText(ctx, in.Message), nil
+		return h.answerText(ctx, in.Message), nil
 	}
-	r, other, err := c.read(in.Message)
+	r, other, err := h.read(in.Message)
 	if err != nil || other != nil {
 		return other, err
 	}
-	return c.do(ctx, r)
+	return h.do(ctx, r)
 }
 
 // do runs a parsed request.
-func (c *requestHandler) do(ctx context.Context, r request) (a2a.SendMessageResult, error) {
-	a, err := c.run(ctx, r)
+func (h *requestHandler) do(ctx context.Context, r request) (a2a.SendMessageResult, error) {
+	a, err := h.run(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -128,35 +128,35 @@ func (c *requestHandler) do(ctx context.Context, r request) (a2a.SendMessageResu
 }
 
 // run returns the answer of the HTTP interface to a parsed request.
-func (c *requestHandler) run(ctx context.Context, r request) (agent.Answer, error) {
-	a, err := c.Executor.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: c.bearer, Payment: r.payment, From: c.from})
+func (h *requestHandler) run(ctx context.Context, r request) (agent.Answer, error) {
+	a, err := h.Executor.Do(ctx, r.tool, agent.Request{Arguments: r.arguments, Bearer: h.bearer, Payment: r.payment, From: h.from})
 	if err != nil {
-		return a, c.failed(ctx, fmt.Errorf("run %s: %w", r.tool.Name, err))
+		return a, h.failed(ctx, fmt.Errorf("run %s: %w", r.tool.Name, err))
 	}
 	return a, nil
 }
 
 // failed logs an internal error and returns the one for the caller.
-func (c *requestHandler) failed(ctx context.Context, err error) error {
-	c.Log.ErrorContext(ctx, "request failed", "route", "POST /a2a", "err", err)
+func (h *requestHandler) failed(ctx context.Context, err error) error {
+	h.Log.ErrorContext(ctx, "request failed", "route", "POST /a2a", "err", err)
 	return a2a.NewError(a2a.ErrInternalError, "the service is unavailable: try again in a moment")
 }
 
 // GetTask returns the state of an order, or the current offer for a request.
-func (c *requestHandler) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2a.Task, error) {
+func (h *requestHandler) GetTask(ctx context.Context, in *a2a.GetTaskRequest) (*a2a.Task, error) {
 	if r, ok := parseOfferID(string(in.ID)); ok {
-		return c.offer(ctx, r)
+		return h.offer(ctx, r)
 	}
-	return c.job(ctx, in.ID, "")
+	return h.job(ctx, in.ID, "")
 }
 
 // CancelTask declines an offer. An order that was paid for cannot be canceled: it
 // ends with a registered name or a refund.
-func (c *requestHandler) CancelTask(ctx context.Context, in *a2a.CancelTaskRequest) (*a2a.Task, error) {
+func (h *requestHandler) CancelTask(ctx context.Context, in *a2a.CancelTaskRequest) (*a2a.Task, error) {
 	if r, ok := parseOfferID(string(in.ID)); ok {
 		return r.declined(), nil
 	}
-	if _, err := c.job(ctx, in.ID, ""); err != nil {
+	if _, err := h.job(ctx, in.ID, ""); err != nil {
 		return nil, err
 	}
 	return nil, a2a.NewError(a2a.ErrTaskNotCancelable, "an order that was paid for ends in a name or in a refund")
@@ -164,32 +164,32 @@ func (c *requestHandler) CancelTask(ctx context.Context, in *a2a.CancelTaskReque
 
 // ListTasks is not supported: this server keeps no tasks. list_transactions has
 // the orders of a wallet.
-func (c *requestHandler) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
+func (h *requestHandler) ListTasks(context.Context, *a2a.ListTasksRequest) (*a2a.ListTasksResponse, error) {
 	return nil, a2a.NewError(a2a.ErrUnsupportedOperation, "use the skill list_transactions: it has the job of every payment")
 }
 
 // GetTaskPushConfig is not supported.
-func (c *requestHandler) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
+func (h *requestHandler) GetTaskPushConfig(context.Context, *a2a.GetTaskPushConfigRequest) (*a2a.PushConfig, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
 // ListTaskPushConfigs is not supported.
-func (c *requestHandler) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
+func (h *requestHandler) ListTaskPushConfigs(context.Context, *a2a.ListTaskPushConfigRequest) (*a2a.ListTaskPushConfigResponse, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
 // CreateTaskPushConfig is not supported.
-func (c *requestHandler) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
+func (h *requestHandler) CreateTaskPushConfig(context.Context, *a2a.PushConfig) (*a2a.PushConfig, error) {
 	return nil, a2a.ErrPushNotificationNotSupported
 }
 
 // DeleteTaskPushConfig is not supported.
-func (c *requestHandler) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
+func (h *requestHandler) DeleteTaskPushConfig(context.Context, *a2a.DeleteTaskPushConfigRequest) error {
 	return a2a.ErrPushNotificationNotSupported
 }
 
 // GetExtendedAgentCard is not supported: the public card is complete.
-func (c *requestHandler) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
+func (h *requestHandler) GetExtendedAgentCard(context.Context, *a2a.GetExtendedAgentCardRequest) (*a2a.AgentCard, error) {
 	return nil, a2a.ErrExtendedCardNotConfigured
 }
 

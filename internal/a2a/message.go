@@ -23,14 +23,14 @@ type request struct {
 }
 
 // check fails for what is no message, and for a message to a task that takes none.
-func (c *requestHandler) check(ctx context.Context, m *a2a.Message) error {
+func (h *requestHandler) check(ctx context.Context, m *a2a.Message) error {
 	if m == nil || len(m.Parts) == 0 || slices.Contains(m.Parts, nil) {
 		return a2a.NewError(a2a.ErrInvalidParams, "send a message with a part")
 	}
 	if m.TaskID == "" || strings.HasPrefix(string(m.TaskID), offerPrefix) {
 		return nil
 	}
-	if _, err := c.job(ctx, m.TaskID, ""); err != nil {
+	if _, err := h.job(ctx, m.TaskID, ""); err != nil {
 		return err
 	}
 	return a2a.NewError(a2a.ErrUnsupportedOperation, "this task takes no messages: GetTask tells how far it is")
@@ -38,10 +38,10 @@ func (c *requestHandler) check(ctx context.Context, m *a2a.Message) error {
 
 // read parses a message. If there is nothing to run, it returns the result
 // instead.
-func (c *requestHandler) read(m *a2a.Message) (request, a2a.SendMessageResult, error) {
-	r, why := c.find(m)
+func (h *requestHandler) read(m *a2a.Message) (request, a2a.SendMessageResult, error) {
+	r, why := h.find(m)
 	if why != "" {
-		return request{}, c.help(m, why), nil
+		return request{}, h.help(m, why), nil
 	}
 	r.contextID, r.offer = m.ContextID, m.TaskID
 	if status(m) == statusRejected {
@@ -52,10 +52,10 @@ func (c *requestHandler) read(m *a2a.Message) (request, a2a.SendMessageResult, e
 }
 
 // find returns the skill and the arguments of a message, or the problem with it.
-func (c *requestHandler) find(m *a2a.Message) (r request, why string) {
+func (h *requestHandler) find(m *a2a.Message) (r request, why string) {
 	for _, part := range m.Parts {
 		if data := part.Data(); data != nil {
-			return c.parse(data)
+			return h.parse(data)
 		}
 	}
 	if r, ok := parseOfferID(string(m.TaskID)); ok {
@@ -65,7 +65,7 @@ func (c *requestHandler) find(m *a2a.Message) (r request, why string) {
 }
 
 // parse parses the content of a data part.
-func (c *requestHandler) parse(data any) (r request, why string) {
+func (h *requestHandler) parse(data any) (r request, why string) {
 	fields, ok := data.(map[string]any)
 	if !ok {
 		return r, "The data part is no object."
@@ -76,7 +76,7 @@ func (c *requestHandler) parse(data any) (r request, why string) {
 		}
 	}
 	name, _ := fields["skill"].(string)
-	if r.tool, ok = agent.Find(name); !ok || r.tool.Sandbox && !c.Sandbox {
+	if r.tool, ok = agent.Find(name); !ok || r.tool.Sandbox && !h.Sandbox {
 		return r, fmt.Sprintf("There is no skill %q.", name)
 	}
 	arguments, ok := fields["arguments"]
@@ -95,9 +95,9 @@ func (c *requestHandler) parse(data any) (r request, why string) {
 }
 
 // help explains the format of messages, with the schemas of all skills.
-func (c *requestHandler) help(m *a2a.Message, why string) *a2a.Message {
+func (h *requestHandler) help(m *a2a.Message, why string) *a2a.Message {
 	skills := []any{}
-	for _, t := range agent.Tools(c.Sandbox) {
+	for _, t := range agent.Tools(h.Sandbox) {
 		skills = append(skills, map[string]any{
 			"skill": t.Name, "title": t.Title, "description": t.Description, "arguments": t.Input, "example": jsontext.Value(t.Example), "paid": t.Paid, "signIn": t.Bearer,
 		})

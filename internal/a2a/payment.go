@@ -74,8 +74,8 @@ func parseOfferID(id string) (request, bool) {
 
 // offer returns the current offer for a request. An offer that cannot be made now, because
 // a token is missing or the service is down, still stands.
-func (c *requestHandler) offer(ctx context.Context, r request) (*a2a.Task, error) {
-	a, err := c.run(ctx, r)
+func (h *requestHandler) offer(ctx context.Context, r request) (*a2a.Task, error) {
+	a, err := h.run(ctx, r)
 	if err != nil {
 		return nil, err
 	}

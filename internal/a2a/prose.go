@@ -30,27 +30,27 @@ var nameInText = regexp.MustCompile(`[\pL\pM\pN\p{So}\p{Cf}_%-]+(?:\.[\pL\pM\pN\
 // answerText answers a message without a data part. There is no language model
 // behind it: it checks the names in the text, and says what to send to buy one. A
 // text without names gets the format of requests.
-func (c *requestHandler) answerText(ctx context.Context, m *a2a.Message) *a2a.Message {
+func (h *requestHandler) answerText(ctx context.Context, m *a2a.Message) *a2a.Message {
 	names := namesIn(m)
 	if len(names) == 0 {
-		return c.help(m, "I do not understand free text.")
+		return h.help(m, "I do not understand free text.")
 	}
-	found := c.look(ctx, names)
+	found := h.look(ctx, names)
 	if len(found) == 0 {
-		return c.help(m, "I do not understand free text.")
+		return h.help(m, "I do not understand free text.")
 	}
-	return c.help(m, "I do not understand free text, but I found names in it. "+strings.Join(found, " "))
+	return h.help(m, "I do not understand free text, but I found names in it. "+strings.Join(found, " "))
 }
 
 // look returns sentences about names. Some may not be names: of those under TLDs that are
 // not sold it says that, and checks the others.
-func (c *requestHandler) look(ctx context.Context, names []string) (sentences []string) {
+func (h *requestHandler) look(ctx context.Context, names []string) (sentences []string) {
 	tool, _ := agent.Find("check_domains")
 	args, err := wirejson.Marshal(map[string]any{"domains": names})
 	if err != nil {
 		return nil
 	}
-	a, err := c.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: c.from})
+	a, err := h.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: h.from})
 	var found struct {
 		api.CheckResult
 		Code    string `json:"code"` // of an error
@@ -70,7 +70,7 @@ func (c *requestHandler) look(ctx context.Context, names []string) (sentences []
 		sentences = []string{names[0] + ": " + found.Message + "."}
 	default:
 		for _, name := range names {
-			sentences = append(sentences, c.look(ctx, []string{name})...)
+			sentences = append(sentences, h.look(ctx, []string{name})...)
 		}
 	}
 	return sentences

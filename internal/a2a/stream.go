@@ -15,46 +15,46 @@ const (
 
 // SendStreamingMessage runs the skill that a message asks for, and streams the
 // order that it started.
-func (c *requestHandler) SendStreamingMessage(ctx context.Context, in *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
-	result, err := c.SendMessage(ctx, in)
+func (h *requestHandler) SendStreamingMessage(ctx context.Context, in *a2a.SendMessageRequest) iter.Seq2[a2a.Event, error] {
+	result, err := h.SendMessage(ctx, in)
 	task, ok := result.(*a2a.Task)
 	if err != nil || !ok {
 		return singleEvent(result, err)
 	}
-	return c.follow(ctx, task)
+	return h.follow(ctx, task)
 }
 
 // SubscribeToTask streams an order that was started earlier. An offer is sent once: it
 // waits for its client.
-func (c *requestHandler) SubscribeToTask(ctx context.Context, in *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
-	task, err := c.GetTask(ctx, &a2a.GetTaskRequest{ID: in.ID})
+func (h *requestHandler) SubscribeToTask(ctx context.Context, in *a2a.SubscribeToTaskRequest) iter.Seq2[a2a.Event, error] {
+	task, err := h.GetTask(ctx, &a2a.GetTaskRequest{ID: in.ID})
 	if err == nil && task.Status.State.Terminal() {
 		err = a2a.NewError(a2a.ErrUnsupportedOperation, "this task has ended: GetTask tells how")
 	}
 	if err != nil {
 		return singleEvent(nil, err)
 	}
-	return c.follow(ctx, task)
+	return h.follow(ctx, task)
 }
 
 // follow yields the task and each of its changes until it has ended, or this process
 // stops: its client subscribes again at another node. If there is no free slot, it yields
 // the task only, and the client can poll.
-func (c *requestHandler) follow(ctx context.Context, task *a2a.Task) iter.Seq2[a2a.Event, error] {
+func (h *requestHandler) follow(ctx context.Context, task *a2a.Task) iter.Seq2[a2a.Event, error] {
 	return func(yield func(a2a.Event, error) bool) {
 		if !yield(task, nil) || idle(task) {
 			return
 		}
 		select {
-		case c.Executor.WaitSlots <- struct{}{}:
-			defer func() { <-c.Executor.WaitSlots }()
+		case h.Executor.WaitSlots <- struct{}{}:
+			defer func() { <-h.Executor.WaitSlots }()
 		default:
 			return
 		}
 		ctx, cancel := context.WithTimeout(ctx, maxStreamDuration)
 		defer cancel()
-		for c.Executor.Pause(ctx, pollInterval) == nil && !c.Executor.Stopping() {
-			next, err := c.job(ctx, task.ID, task.ContextID)
+		for h.Executor.Pause(ctx, pollInterval) == nil && !h.Executor.Stopping() {
+			next, err := h.job(ctx, task.ID, task.ContextID)
 			if err != nil {
 				continue // a failed poll says nothing about the job
 			}

@@ -48,15 +48,15 @@ func (r request) order(a agent.Answer, id a2a.TaskID) *a2a.Task {
 }
 
 // job returns the task of an order, made from its job.
-func (c *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID string) (*a2a.Task, error) {
+func (h *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID string) (*a2a.Task, error) {
 	tool, _ := agent.Find("get_job")
 	args, err := encode(map[string]any{"job_id": id})
 	if err != nil {
 		return nil, a2a.ErrTaskNotFound
 	}
-	a, err := c.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: c.from})
+	a, err := h.Executor.Do(ctx, tool, agent.Request{Arguments: args, From: h.from})
 	if err != nil {
-		return nil, c.failed(ctx, fmt.Errorf("read the job of a task: %w", err))
+		return nil, h.failed(ctx, fmt.Errorf("read the job of a task: %w", err))
 	}
 	switch {
 	case a.Status == 404 || a.Status == 400:
@@ -69,7 +69,7 @@ func (c *requestHandler) job(ctx context.Context, id a2a.TaskID, contextID strin
 		Result jsontext.Value `json:"result"`
 	}
 	if err := json.Unmarshal(a.Body, &j); err != nil {
-		return nil, c.failed(ctx, fmt.Errorf("read the job of a task: %w", err))
+		return nil, h.failed(ctx, fmt.Errorf("read the job of a task: %w", err))
 	}
 	body := a.Body
 	if j.Completed && len(j.Result) > 0 {

@@ -23,15 +23,15 @@ type attention struct {
 }
 
 // warning says what needs an operator, for /health.
-func (c *attention) warning() error {
+func (a *attention) warning() error {
 	var all []error
-	if n := c.orphans.Load(); n > 0 {
+	if n := a.orphans.Load(); n > 0 {
 		all = append(all, fmt.Errorf("%d names are held by a registry for nobody", n))
 	}
-	if n := c.missing.Load(); n > 0 {
+	if n := a.missing.Load(); n > 0 {
 		all = append(all, fmt.Errorf("%d names of ours are not held by their registry", n))
 	}
-	if n := c.refused.Load(); n > 0 {
+	if n := a.refused.Load(); n > 0 {
 		all = append(all, fmt.Errorf("the registry refuses to change the name servers of %d names: see the log", n))
 	}
 	return errors.Join(all...)

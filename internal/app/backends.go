@@ -47,8 +47,8 @@ var backends = map[string]func(registrar.Settings) (registrar.Backend, error){
 // than its settings.
 const localKind = "local"
 
-// RegistrarTypes returns the types that a block can have.
-func RegistrarTypes() []string {
+// registrarTypes returns the types that a block can have.
+func registrarTypes() []string {
 	return append(slices.Sorted(maps.Keys(backends)), localKind)
 }
 
@@ -111,9 +111,9 @@ func (a *App) openRegistrar(c RegistrarConfig) (b registrar.Backend, err error) 
 	case c.Type == localKind:
 		open = a.openLocal
 	case c.Type == "":
-		return b, fmt.Errorf("type must be set: one of %s", strings.Join(RegistrarTypes(), ", "))
+		return b, fmt.Errorf("type must be set: one of %s", strings.Join(registrarTypes(), ", "))
 	case !known:
-		return b, fmt.Errorf("type %q: there are %s", c.Type, strings.Join(RegistrarTypes(), ", "))
+		return b, fmt.Errorf("type %q: there are %s", c.Type, strings.Join(registrarTypes(), ", "))
 	}
 	if b, err = open(settings); err != nil {
 		return b, err
@@ -136,7 +136,7 @@ func setTLDs(b *registrar.Backend, tlds []string) error {
 			b.Rest = true
 			continue
 		}
-		tld, err := deed.ParseTLD(strings.TrimPrefix(text, "."))
+		tld, err := deed.ParseTLD(text)
 		if err != nil {
 			return fmt.Errorf("tlds: %w", err)
 		}

@@ -51,7 +51,7 @@ func (c *Config) unlistedTLDs() (out []string) {
 	}
 	for _, block := range c.Registrars {
 		for _, text := range block.TLDs {
-			tld, err := deed.ParseTLD(strings.TrimPrefix(text, "."))
+			tld, err := deed.ParseTLD(text)
 			if err != nil {
 				continue // "*"
 			}

@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	collectInterval = time.Second
-	collectNormal   = 100       // percent of the live memory that may be garbage
+	gcInterval      = time.Second
+	normalGCPercent = 100       // percent of the live memory that may be garbage
 	maxGarbage      = 128 << 20 // bytes that a busy node may have more than its live memory
 )
 
-// A collectPacer lets a busy node collect garbage about once a second, instead of each
+// A gcPacer lets a busy node collect garbage about once a second, instead of each
 // time its memory has doubled: with little live memory that is many times a second, and
 // took a fifth of the processor time of paid changes. A node with nothing to do, or with
 // much live memory, collects as usual. GOGC in the environment turns it off, and the
 // runtime observes GOMEMLIMIT in any case.
-type collectPacer struct {
+type gcPacer struct {
 	samples   []metrics.Sample
 	allocated uint64 // until the last adjustment
 	percent   int
 }
 
-func newCollectPacer() *collectPacer {
-	return &collectPacer{samples: []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}, percent: collectNormal}
+func newGCPacer() *gcPacer {
+	return &gcPacer{samples: []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}, percent: normalGCPercent}
 }
 
 // adjust sets the percentage for what was allocated since it was called last.
-func (p *collectPacer) adjust(context.Context) error {
+func (p *gcPacer) adjust(context.Context) error {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
@@ -47,5 +47,5 @@ func (p *collectPacer) adjust(context.Context) error {
 // garbagePercent returns how much garbage may be there, as a percentage of the live
 // memory, for as much as is allocated in a second.
 func garbagePercent(allocated, live uint64) int {
-	return max(collectNormal, int(min(allocated, maxGarbage)*100/max(live, 1<<20)))
+	return max(normalGCPercent, int(min(allocated, maxGarbage)*100/max(live, 1<<20)))
 }

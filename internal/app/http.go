@@ -89,7 +89,7 @@ func (a *App) newAPI(ctx context.Context, base *url.URL) (*httpapi.Server, error
 	}
 	a.wirePayments(api)
 	if a.money != nil {
-		a.money.watch(a.metrics, a.log)
+		a.money.observe(a.metrics, a.log)
 	}
 	return api, nil
 }

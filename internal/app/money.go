@@ -189,8 +189,9 @@ func ParseWalletFactories(s string) (all []deed.Wallet, err error) {
 	return all, nil
 }
 
-// watch exports the balances of our wallets as metrics, and logs when they are low.
-func (m *money) watch(counters *metrics.Metrics, log *slog.Logger) {
+// observe exports the balances of our wallets and the failed payments of the last day as
+// metrics, and logs when the former are low, or the latter reach their limit.
+func (m *money) observe(counters *metrics.Metrics, log *slog.Logger) {
 	m.reverts.OnRefresh = counters.Reverts
 	m.reverts.Warn = func(reached bool) {
 		if !reached {
@@ -238,8 +239,8 @@ func checkDistinct(payTo, gas, refund common.Address) error {
 	return nil
 }
 
-// sandboxRefunds is the test USDC that refunds are paid from.
-const sandboxRefunds = 1_000_000_000_000
+// sandboxRefunds is the test money that refunds are paid from.
+const sandboxRefunds = 1_000_000 * 100 * deed.Cent
 
 // openSandboxWallets opens the wallets of the sandbox. It creates those that are
 // missing and gives them test money. Their files are in the folder of the chain, and

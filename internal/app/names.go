@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"deed.example/deed/internal/catalog"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
@@ -54,7 +53,7 @@ func withRegistrars(ctx context.Context, c Config, open func(context.Context, *C
 	if err := a.calendar.Sync(ctx); err != nil {
 		return err
 	}
-	if a.prices, err = catalog.New(c.Pricing); err != nil {
+	if a.prices, err = c.Prices(); err != nil {
 		return err
 	}
 	if _, err := a.openMasters(); err != nil {

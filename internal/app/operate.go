@@ -99,7 +99,7 @@ func (r stoppableRefunder) Refund(ctx context.Context, refund settle.Refund) (st
 
 // operatorRows returns what operators can find and change.
 func (a *App) operatorRows() sqldb.Operators {
-	return sqldb.Operators{DB: a.DB, Now: a.now, Zones: a.dns.zones, Payments: a.readablePayments(), Jobs: a.jobs()}
+	return sqldb.Operators{DB: a.DB, Now: a.now, Zones: a.dns.zones, Payments: a.paymentRows(), Jobs: a.jobs()}
 }
 
 // newOperator returns the service behind the operators' listener.

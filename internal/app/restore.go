@@ -73,9 +73,3 @@ func (a *App) checkRestored(ctx context.Context) error {
 	}
 	return nil
 }
-
-// paymentRows returns the payments of this configuration.
-func (a *App) paymentRows() sqldb.Payments {
-	t := a.money.payments.Terms
-	return sqldb.Payments{DB: a.DB, ChainID: t.ChainID, Asset: t.Asset, Now: a.now}
-}

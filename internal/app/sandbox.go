@@ -15,15 +15,7 @@ import (
 	"deed.example/deed/internal/zone"
 )
 
-var (
-	_ registration.Store          = sqldb.Jobs{}
-	_ fulfil.JobStore             = sqldb.Jobs{}
-	_ fulfil.JobQueue             = sqldb.Jobs{}
-	_ registration.Names          = sqldb.Registrations{}
-	_ registration.LifecycleStore = sqldb.Registrations{}
-
-	_ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
-)
+var _ httpapi.SandboxRegistry = (*sandboxRegistry)(nil)
 
 // sandboxFaults injects faults into the embedded registry.
 type sandboxFaults struct{ *local.Faults }

@@ -18,6 +18,14 @@ import (
 	"deed.example/deed/internal/sqldb"
 )
 
+var (
+	_ registration.Store          = sqldb.Jobs{}
+	_ fulfil.JobStore             = sqldb.Jobs{}
+	_ fulfil.JobQueue             = sqldb.Jobs{}
+	_ registration.Names          = sqldb.Registrations{}
+	_ registration.LifecycleStore = sqldb.Registrations{}
+)
+
 // jobs returns the orders in the database.
 func (a *App) jobs() sqldb.Jobs { return sqldb.Jobs{DB: a.DB, Now: a.now, Zones: a.dns.zones} }
 
@@ -57,7 +65,7 @@ func (a *App) wireServices() {
 // treasury, earlier payments can only be read.
 func (a *App) newEngine() *fulfil.Service {
 	jobs := a.jobs()
-	s := &fulfil.Service{Store: a.readablePayments(), Now: a.now}
+	s := &fulfil.Service{Store: a.paymentRows(), Now: a.now}
 	if a.money != nil {
 		s = a.money.payments
 	}
@@ -66,9 +74,9 @@ func (a *App) newEngine() *fulfil.Service {
 	return s
 }
 
-// readablePayments returns the payments of the configured chain. On a chain that we do
-// not know nothing was ever paid.
-func (a *App) readablePayments() sqldb.Payments {
+// paymentRows returns the payments of the configured chain in the database. On a chain that
+// we do not know nothing was ever paid.
+func (a *App) paymentRows() sqldb.Payments {
 	row, _ := network.ByChainID(a.config.ChainID)
 	return sqldb.Payments{DB: a.DB, ChainID: a.config.ChainID, Asset: row.Token.Address, Now: a.now}
 }

@@ -50,7 +50,7 @@ func (a *App) tasks() []worker.Task {
 		{Name: "catalog", Interval: time.Minute, Run: sqldb.Served{DB: a.DB, Now: a.now}.NumberCatalog},
 		{Name: "zone snapshot", Interval: time.Minute, Run: a.dns.saveSnapshot(a.log)},
 		{Name: "name servers", Interval: 5 * time.Second, Run: a.dns.watchDrift(a.metrics, a.log)},
-		{Name: "garbage collection", Interval: collectInterval, Run: newCollectPacer().adjust},
+		{Name: "garbage collection", Interval: gcInterval, Run: newGCPacer().adjust},
 	}
 	if a.API != nil {
 		// Also when no load balancer asks, so that logs and metrics say what is down.

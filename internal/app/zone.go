@@ -109,7 +109,7 @@ func (d *dnsBackend) listen(ctx context.Context, db *sqldb.DB, log *slog.Logger)
 // propagationChecker checks whether every name server serves the latest change of a zone.
 func (d *dnsBackend) propagationChecker() *zone.PropagationChecker {
 	return &zone.PropagationChecker{Outbox: d.zones, Now: d.zones.Now, Raise: d.zones.RaiseSerial, Remind: d.remind, Query: func(ctx context.Context, name deed.Name, serial uint32) (p zone.Propagation) {
-		_, servers := d.propagation(ctx, name, serial)
+		servers := d.propagation(ctx, name, serial)
 		p.InSync = !slices.ContainsFunc(servers, func(s api.ServerPropagation) bool { return !s.InSync })
 		for _, s := range servers {
 			p.Latest = max(p.Latest, s.Serial)
@@ -194,8 +194,8 @@ func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone
 		copies = append(copies, zone.ServerCopy{Server: s.Server, InSync: s.Err == nil && s.Lag == 0, Absent: s.Absent})
 	}
 	if d.server != nil {
-		has, ok := d.server.Serial(string(name))
-		here := zone.ServerCopy{Server: "embedded", InSync: ok && int32(has-z.Serial) >= 0}
+		embedded := d.embeddedPropagation(name, z.Serial)
+		here := zone.ServerCopy{Server: embedded.Server, InSync: embedded.InSync}
 		if len(copies) == 0 || !here.InSync { // it counts for others only if it is the only one
 			copies = append(copies, here)
 		}
@@ -207,16 +207,11 @@ func (d *dnsBackend) ready(ctx context.Context, name deed.Name, rule func([]zone
 	return ready, nil
 }
 
-// propagation queries every name server for its serial.
-func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) (uint32, []api.ServerPropagation) {
+// propagation queries every name server for its serial, and compares it with the current one.
+func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uint32) []api.ServerPropagation {
 	servers := []api.ServerPropagation{}
 	if d.server != nil {
-		has, ok := d.server.Serial(string(name))
-		here := api.ServerPropagation{Server: "embedded", Serial: has, InSync: ok && int32(has-serial) >= 0}
-		if !ok {
-			here.Error = "it does not serve the zone"
-		}
-		servers = append(servers, here)
+		servers = append(servers, d.embeddedPropagation(name, serial))
 	}
 	for _, s := range d.drift.Check(ctx, string(name), serial) {
 		out := api.ServerPropagation{Server: s.Server, Serial: s.Serial, InSync: s.Err == nil && s.Lag == 0, LagSeconds: int64(s.Lag)}
@@ -225,5 +220,17 @@ func (d *dnsBackend) propagation(ctx context.Context, name deed.Name, serial uin
 		}
 		servers = append(servers, out)
 	}
-	return serial, servers
+	return servers
+}
+
+// embeddedPropagation is the part of propagation about the name server of this node.
+func (d *dnsBackend) embeddedPropagation(name deed.Name, serial uint32) api.ServerPropagation {
+	out := api.ServerPropagation{Server: "embedded"}
+	has, serves := d.server.Serial(string(name))
+	if !serves {
+		out.Error = "it does not serve the zone"
+		return out
+	}
+	out.Serial, out.InSync = has, !dnssec.NewerSerial(serial, has)
+	return out
 }

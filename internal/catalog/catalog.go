@@ -1,10 +1,12 @@
 // Package catalog lists the TLDs that are sold, their prices, and which names are
 // available.
 //
-// The wholesale prices and the rules of each registry (years, grace days, privacy,
-// internationalised labels) are in tlds.csv, embedded in the binary. At startup
-// every price is marked up and rounded up to the cent, once; the published price is
-// the charged price.
+// The rules of each registry (years, grace days, privacy, internationalised labels) and
+// a wholesale price list are in tlds.csv, embedded in the binary. A Refresher reads the
+// prices of registrars that publish them, which replace those of the list. Each price
+// is marked up and rounded up to the cent once, when it is applied (Markup.Price), so
+// the published price is the charged price. Service quotes orders by these prices, and
+// by those that were replaced a moment ago.
 //
 // A search (Searcher) queries the registrar for many names in parallel, caches its
 // answers for a few seconds, and reports a name as available only if the registrar
@@ -57,7 +59,7 @@ type Service struct {
 	pricing   Pricing
 	catalogue []Listing // wholesale, sorted by TLD, as embedded
 	current   atomic.Pointer[prices]
-	now       func() time.Time
+	now       func() time.Time // set by Publish, which is called first
 }
 
 // prices is what Service quotes from. It is not modified.

@@ -103,18 +103,8 @@ func (s *session) finishSignIn(in api.VerifyRequest, expected string) error {
 	if expected != "" && wallet != expected {
 		return signedOut{fmt.Errorf("%w: %s, but commands here use %s; select that one in the browser, or run `deed login --browser --wallet %s`", errOtherWallet, wallet, expected, wallet)}
 	}
-	folder, err := configFolder()
-	if err != nil {
-		return err
-	}
-	tokens := newTokenFile(folder, s.server)
-	unlock, err := tokens.Lock(s.ctx)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	t := client.Tokens{Wallet: wallet, Access: set.AccessToken, Refresh: set.RefreshToken, Expires: time.Now().Add(time.Duration(set.ExpiresIn) * time.Second)}
-	if err := tokens.Save(s.ctx, t); err != nil {
+	if err := s.saveTokens(t); err != nil {
 		return err
 	}
 	return s.showSignIn(t)

@@ -52,17 +52,7 @@ func logoutCommand() *cobra.Command {
 			}
 			return s.show(out, list{rows: [][]string{{out.Message}}})
 		}
-		folder, err := configFolder()
-		if err != nil {
-			return err
-		}
-		tokens := newTokenFile(folder, s.server)
-		unlock, err := tokens.Lock(s.ctx)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		if err := tokens.Save(s.ctx, client.Tokens{}); err != nil {
+		if err := s.saveTokens(client.Tokens{}); err != nil {
 			return err
 		}
 		fmt.Fprintf(s.errs, "signed out of %s on this machine; other sessions stay signed in (--everywhere ends them)\n", s.server)

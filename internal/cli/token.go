@@ -23,6 +23,21 @@ func newTokenFile(folder, server string) tokenFile {
 	return tokenFile{filepath.Join(folder, "signin", hex.EncodeToString(sum[:8])+".json")}
 }
 
+// saveTokens stores the sign-in at the service of the session; the zero Tokens end it.
+func (s *session) saveTokens(t client.Tokens) error {
+	folder, err := configFolder()
+	if err != nil {
+		return err
+	}
+	file := newTokenFile(folder, s.server)
+	unlock, err := file.Lock(s.ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return file.Save(s.ctx, t)
+}
+
 // savedTokens is the content of the file.
 type savedTokens struct {
 	Wallet  string    `json:"wallet"`

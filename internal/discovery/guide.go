@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/catalog"
@@ -172,21 +171,9 @@ func (s *Server) limits(g *guide) {
 		{"sign-in calls", "address", l.SignIn},
 		{"messages to /mcp and /a2a", "address", l.Agents},
 	} {
-		g.line("- %s: %d in %s, per %s", row.what, row.limit.Max, window(row.limit.Window), row.who)
+		g.line("- %s: %d in %s, per %s", row.what, row.limit.Max, row.limit.Period(), row.who)
 	}
 	g.line("\n`X-RateLimit-*` says what is left; 429 says in `Retry-After` how many seconds to wait.")
-}
-
-func window(d time.Duration) string {
-	switch d {
-	case time.Minute:
-		return "a minute"
-	case time.Hour:
-		return "an hour"
-	case 24 * time.Hour:
-		return "a day"
-	}
-	return d.String()
 }
 
 // errors lists the error codes of openapi.yaml.

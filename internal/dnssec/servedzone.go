@@ -21,6 +21,9 @@ type ServedZone struct {
 // one without a SOA.
 var ErrUnservable = errors.New("the zone cannot be served")
 
+// NewerSerial reports whether serial a is after b (RFC 1982, 3.2).
+func NewerSerial(a, b uint32) bool { return int32(a-b) > 0 }
+
 // A Publisher makes zones visible in the public DNS.
 //
 // Implementations must be safe for concurrent use. They do not modify their

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/miekg/dns"
@@ -194,4 +195,16 @@ func reversed(name string) []string {
 	labels := strings.Split(name, ".")
 	slices.Reverse(labels)
 	return labels
+}
+
+// Serials go on at zero after the largest.
+func TestNewerSerial(t *testing.T) {
+	for _, c := range []struct {
+		a, b uint32
+		want bool
+	}{{2, 1, true}, {1, 1, false}, {1, 2, false}, {0, 1<<32 - 1, true}, {5, 1<<32 - 5, true}, {1<<32 - 5, 5, false}} {
+		if got := dnssec.NewerSerial(c.a, c.b); got != c.want {
+			t.Errorf("NewerSerial(%d, %d) = %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
 }

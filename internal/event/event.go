@@ -99,56 +99,49 @@ const (
 	WebhookDisabled Type = "webhook.disabled"
 )
 
-// domainTypes maps the lifecycle events of a registration to types.
-var domainTypes = map[lifecycle.EventType]Type{
-	lifecycle.EventExpiresIn30:   DomainExpiring,
-	lifecycle.EventExpiresIn7:    DomainExpiring,
-	lifecycle.EventExpiresIn1:    DomainExpiring,
-	lifecycle.EventRegistered:    DomainRegistered,
-	lifecycle.EventTransferredIn: DomainTransferredIn,
-	lifecycle.EventRenewed:       DomainRenewed,
-	lifecycle.EventExpired:       DomainExpired,
-	lifecycle.EventExpired3:      DomainExpired,
-	lifecycle.EventRedemption:    DomainRedemption,
-	lifecycle.EventPendingDelete: DomainPendingDelete,
-	lifecycle.EventDeleted:       DomainDeleted,
-	lifecycle.EventLeaving:       DomainLeaving,
-	lifecycle.EventStayed:        DomainStayed,
-	lifecycle.EventLeft:          DomainTransferred,
-	lifecycle.EventSuspended:     DomainSuspended,
-	lifecycle.EventResumed:       DomainResumed,
-	lifecycle.EventHandedOver:    DomainHandedOver,
-	lifecycle.EventDSWithdrawn:   DomainDSWithdrawn,
-	lifecycle.EventDelegated:     DomainDelegated,
-	lifecycle.EventMoveRefused:   DomainMoveRefused,
-	lifecycle.EventKeyIntroduced: DomainKeyIntroduced,
-	lifecycle.EventKeyReplaced:   DomainKeyReplaced,
-	lifecycle.EventCorrected:     DomainCorrected,
-	lifecycle.EventMissing:       DomainMissing,
-	lifecycle.EventCancelled:     DomainCancelled,
-	lifecycle.EventVerification:  DomainVerification,
-	lifecycle.EventVerified:      DomainVerified,
+// domainEvents is the table of the lifecycle events of a registration.
+var domainEvents = map[lifecycle.EventType]struct {
+	Type
+	expiry   bool // the event says when the name expires
+	daysLeft int  // until then, in a notice; negative after it
+}{
+	lifecycle.EventExpiresIn30:   {DomainExpiring, true, 30},
+	lifecycle.EventExpiresIn7:    {DomainExpiring, true, 7},
+	lifecycle.EventExpiresIn1:    {DomainExpiring, true, 1},
+	lifecycle.EventRegistered:    {DomainRegistered, true, 0},
+	lifecycle.EventTransferredIn: {DomainTransferredIn, true, 0},
+	lifecycle.EventRenewed:       {DomainRenewed, true, 0},
+	lifecycle.EventExpired:       {DomainExpired, true, 0},
+	lifecycle.EventExpired3:      {DomainExpired, true, -3},
+	lifecycle.EventRedemption:    {DomainRedemption, true, 0},
+	lifecycle.EventPendingDelete: {DomainPendingDelete, true, 0},
+	lifecycle.EventDeleted:       {DomainDeleted, true, 0},
+	lifecycle.EventLeaving:       {Type: DomainLeaving},
+	lifecycle.EventStayed:        {Type: DomainStayed},
+	lifecycle.EventLeft:          {DomainTransferred, true, 0},
+	lifecycle.EventSuspended:     {Type: DomainSuspended},
+	lifecycle.EventResumed:       {Type: DomainResumed},
+	lifecycle.EventHandedOver:    {Type: DomainHandedOver},
+	lifecycle.EventDSWithdrawn:   {Type: DomainDSWithdrawn},
+	lifecycle.EventDelegated:     {Type: DomainDelegated},
+	lifecycle.EventMoveRefused:   {Type: DomainMoveRefused},
+	lifecycle.EventKeyIntroduced: {Type: DomainKeyIntroduced},
+	lifecycle.EventKeyReplaced:   {Type: DomainKeyReplaced},
+	lifecycle.EventCorrected:     {Type: DomainCorrected},
+	lifecycle.EventMissing:       {DomainMissing, true, 0},
+	lifecycle.EventCancelled:     {DomainCancelled, true, 0},
+	lifecycle.EventVerification:  {Type: DomainVerification},
+	lifecycle.EventVerified:      {Type: DomainVerified},
 
-	lifecycle.EventRegistrantSent:    DomainRegistrantSent,
-	lifecycle.EventRegistrantRefused: DomainRegistrantRefused,
-}
-
-// daysLeft is the number of days before the expiry of each notice; negative after it.
-var daysLeft = map[lifecycle.EventType]int{
-	lifecycle.EventExpiresIn30: 30,
-	lifecycle.EventExpiresIn7:  7,
-	lifecycle.EventExpiresIn1:  1,
-	lifecycle.EventExpired3:    -3,
+	lifecycle.EventRegistrantSent:    {Type: DomainRegistrantSent},
+	lifecycle.EventRegistrantRefused: {Type: DomainRegistrantRefused},
 }
 
 // OfRegistration returns the event for the owner of a name.
 func OfRegistration(e lifecycle.Event, owner deed.Wallet) Event {
-	out := Event{Owner: owner, Type: domainTypes[e.Type], At: e.At, Data: Data{Domain: e.Name, DaysLeft: daysLeft[e.Type]}}
-	switch e.Type {
-	case lifecycle.EventHandedOver, lifecycle.EventDSWithdrawn, lifecycle.EventDelegated, lifecycle.EventMoveRefused, lifecycle.EventKeyIntroduced, lifecycle.EventKeyReplaced,
-		lifecycle.EventLeaving, lifecycle.EventStayed, lifecycle.EventSuspended, lifecycle.EventResumed, lifecycle.EventCorrected,
-		lifecycle.EventVerification, lifecycle.EventVerified, lifecycle.EventRegistrantSent, lifecycle.EventRegistrantRefused: // not about an expiry
-	default:
+	row := domainEvents[e.Type]
+	out := Event{Owner: owner, Type: row.Type, At: e.At, Data: Data{Domain: e.Name, DaysLeft: row.daysLeft}}
+	if row.expiry {
 		out.Data.ExpiresAt = e.About
 	}
 	return out

@@ -88,6 +88,30 @@ func TestOfRegistration(t *testing.T) {
 	}
 }
 
+// Every event of a name has a type, and is in the docs.
+func TestEventsOfNamesAreListed(t *testing.T) {
+	source, err := os.ReadFile("../lifecycle/event.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/names.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := regexp.MustCompile(`EventType = "([a-z0-9_]+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(events) < 29 {
+		t.Errorf("got %d events", len(events))
+	}
+	for _, m := range events {
+		if e := event.OfRegistration(lifecycle.Event{Type: lifecycle.EventType(m[1]), Name: "a.com"}, "0x1"); e.Type == "" {
+			t.Errorf("%s has no row in domainEvents", m[1])
+		}
+		if !strings.Contains(string(page), "`"+m[1]+"`") {
+			t.Errorf("docs/names.md does not list %s", m[1])
+		}
+	}
+}
+
 // Every type is in the API reference, in the docs and on the page.
 func TestTypesAreListed(t *testing.T) {
 	read := func(path string) string {

@@ -53,23 +53,23 @@ type arriving struct {
 
 // begin makes a request the first with its payment, until end is called. If there is one
 // already, it returns what is closed at its end.
-func (r *arriving) begin(key string) (end func(), other <-chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if first, ok := r.first[key]; ok {
+func (a *arriving) begin(key string) (end func(), other <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if first, ok := a.first[key]; ok {
 		return func() {}, first
 	}
-	if r.first == nil {
-		r.first = map[string]chan struct{}{}
+	if a.first == nil {
+		a.first = map[string]chan struct{}{}
 	}
 	done := make(chan struct{})
-	r.first[key] = done
-	return func() { r.end(key, done) }, nil
+	a.first[key] = done
+	return func() { a.end(key, done) }, nil
 }
 
-func (r *arriving) end(key string, done chan struct{}) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.first, key)
+func (a *arriving) end(key string, done chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.first, key)
 	close(done)
 }

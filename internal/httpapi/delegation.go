@@ -86,7 +86,7 @@ func fromMove(m lifecycle.Move) *api.Delegation {
 // moveWarning explains to the owner what a change of name servers means.
 func moveWarning(r lifecycle.Registration, m lifecycle.Move) string {
 	switch {
-	case m.LeftTo(r):
+	case m.OfFormerOwner(r):
 		return formerOwnerWarning
 	case m.Refused.IsZero():
 		return moveWarnings[m.Step]

@@ -180,10 +180,10 @@ func (s *Server) importZone(w http.ResponseWriter, r *http.Request, c dnsCall) e
 		return err
 	}
 	if noBody(r) {
-		return deed.Errorf(deed.CodeValidation, "the body is empty: send a master file; one with nothing but a comment is an empty zone")
+		return deed.Errorf(deed.CodeValidation, "the body is empty: send a zone file; one with nothing but a comment is an empty zone")
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "text/dns" && media != "text/plain" {
-		return refuse(http.StatusUnsupportedMediaType, "send the master file as Content-Type: text/dns")
+		return refuse(http.StatusUnsupportedMediaType, "send the zone file as Content-Type: text/dns")
 	}
 	if in.File, err = readBody(w, r, maxZoneFile); err != nil {
 		return unread(err)
@@ -280,8 +280,6 @@ func (s *Server) propagation(w http.ResponseWriter, r *http.Request, who deed.Wa
 	if err != nil {
 		return err
 	}
-	out := api.Propagation{Domain: string(name), Servers: []api.ServerPropagation{}}
-	out.Serial, out.Servers = s.Propagation(r.Context(), name, z.Serial)
-	s.reply(w, http.StatusOK, out)
+	s.reply(w, http.StatusOK, api.Propagation{Domain: string(name), Serial: z.Serial, Servers: s.Propagation(r.Context(), name, z.Serial)})
 	return nil
 }

@@ -66,9 +66,9 @@ type Server struct {
 	// fit to sell. It is nil on a healthy node.
 	NotReady error
 
-	// Propagation returns the serial that every name server should serve, and the
-	// one that each server serves.
-	Propagation func(ctx context.Context, name deed.Name, revision uint32) (serial uint32, servers []api.ServerPropagation)
+	// Propagation returns the serial that each name server serves of a zone, compared with
+	// the current one.
+	Propagation func(ctx context.Context, name deed.Name, serial uint32) []api.ServerPropagation
 
 	RDAP http.Handler // of /rdap/
 	MCP  http.Handler // of POST /mcp; nil if disabled

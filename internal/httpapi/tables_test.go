@@ -29,7 +29,8 @@ func TestRoutesAreThoseOfTheInterfaceDocument(t *testing.T) {
 	}
 }
 
-// docs/routes.md lists every route, in the same order. One is only for what RDAP does not know.
+// docs/routes.md lists every route, in the same order, with what the API reference says of it.
+// One is only for what RDAP does not know.
 func TestRoutesAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/routes.md")
 	if err != nil {
@@ -46,6 +47,17 @@ func TestRoutesAreDocumented(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	reference, err := openapi.Read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range reference.Operations {
+		summary := op.Object["summary"].(string)
+		row := "| `" + op.Method + " " + op.Path + "` | " + strings.ToLower(summary[:1]) + strings.TrimSuffix(summary[1:], ".")
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/routes.md does not say: %s", row)
+		}
 	}
 }
 

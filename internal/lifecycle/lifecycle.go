@@ -108,9 +108,9 @@ func (r Registration) phaseAt(at time.Time, graceDays int) (Phase, time.Time) {
 	return phase, ends
 }
 
-// Said returns what is stored about the registry's record. Its phase is included, with
+// RegistryState returns what is stored about the registry's record. Its phase is included, with
 // the time when it was first seen, only if it differs from that of the expiry.
-func (r Registration) Said(h Holding, graceDays int, at time.Time) RegistryState {
+func (r Registration) RegistryState(h Holding, graceDays int, at time.Time) RegistryState {
 	out := RegistryState{Statuses: h.EPPStatus, ROID: cmp.Or(h.ROID, r.Registry.ROID), Verification: h.Verification}
 	calendar, _ := PhaseAt(r.Expires, graceDays, at)
 	word := h.Phase
@@ -246,9 +246,9 @@ func onHold(statuses []string) bool {
 // OnHold reports whether the registry does not publish the delegation of the name.
 func (r Registration) OnHold() bool { return onHold(r.Registry.Statuses) }
 
-// Held returns the status with the registry's hold taken into account: a name on hold
+// WithHold returns the status with the registry's hold taken into account: a name on hold
 // does not resolve, whatever its phase.
-func (s Status) Held(statuses []string) Status {
+func (s Status) WithHold(statuses []string) Status {
 	if s.Resolves() && onHold(statuses) {
 		return StatusSuspended
 	}

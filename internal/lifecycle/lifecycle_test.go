@@ -206,8 +206,8 @@ func TestStateByTheRegistry(t *testing.T) {
 		"calls it expired on day": {expires, lifecycle.PhaseActive, 0, lifecycle.StatusExpired, date(2028, time.April, 15), "expired"},
 	} {
 		is := r
-		is.Registry = r.Said(lifecycle.Holding{Phase: c.word}, 45, c.at)
-		again := is.Said(lifecycle.Holding{Phase: c.word}, 45, c.at.Add(time.Hour))
+		is.Registry = r.RegistryState(lifecycle.Holding{Phase: c.word}, 45, c.at)
+		again := is.RegistryState(lifecycle.Holding{Phase: c.word}, 45, c.at.Add(time.Hour))
 		if again.Since != is.Registry.Since {
 			t.Errorf("%s: the phase began at %s, and then at %s", title, is.Registry.Since, again.Since)
 		}

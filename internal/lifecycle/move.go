@@ -34,9 +34,9 @@ type Move struct {
 // AtOnce reports whether the move does not wait, because no cache has a DS of the name.
 func (m Move) AtOnce() bool { return m.EffectiveAt.Equal(m.Created) }
 
-// LeftTo reports whether a former owner of the name asked for the move, whose servers have not
+// OfFormerOwner reports whether a former owner of the name asked for the move, whose servers have not
 // changed yet: it is canceled.
-func (m Move) LeftTo(r Registration) bool {
+func (m Move) OfFormerOwner(r Registration) bool {
 	return m.Step == MoveWithdrawing && m.Reference == r.Reference && m.Wallet != r.Owner
 }
 

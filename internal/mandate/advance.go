@@ -21,54 +21,6 @@ const (
 	retryRefuse = 24 * time.Hour  // the price is too high, or the name cannot be renewed now
 )
 
-// List returns the mandates of the wallet for a name, the latest expiry first. A former
-// owner sees those that it signed; a wallet without any must own the name.
-func (s *Service) List(ctx context.Context, who deed.Wallet, name deed.Name) ([]order.Mandate, error) {
-	all, err := s.Store.List(ctx, who, name)
-	if err != nil {
-		return nil, fmt.Errorf("read the mandates of %s: %w", name, err)
-	}
-	if len(all) > 0 {
-		return all, nil
-	}
-	r, err := s.Names.Registration(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return all, r.OwnedBy(who)
-}
-
-// Revoke ends the active mandates of the wallet for a name, or the one with the id. A
-// former owner may revoke, too. It fails with CodeNotFound when there is none.
-func (s *Service) Revoke(ctx context.Context, who deed.Wallet, name deed.Name, id string) ([]order.Mandate, error) {
-	ended, err := s.Store.Revoke(ctx, who, name, id)
-	if err != nil || len(ended) > 0 {
-		return ended, err
-	}
-	r, err := s.Names.Registration(ctx, name)
-	if err == nil {
-		err = r.OwnedBy(who)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return nil, deed.Errorf(deed.CodeNotFound, "there is no active mandate of this wallet for %s", name)
-}
-
-// Renews reports whether there is a mandate for the present expiry of a name.
-func (s *Service) Renews(ctx context.Context, r lifecycle.Registration) (bool, error) {
-	active, err := s.Store.Active(ctx, r.Name)
-	if err != nil {
-		return false, fmt.Errorf("read the mandates of %s: %w", r.Name, err)
-	}
-	for _, m := range active {
-		if m.Reference == r.Reference && m.Owner == r.Owner && m.Renews(r.Expires) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
 // Due returns mandates that Advance should be called for now.
 func (s *Service) Due(ctx context.Context, limit int) ([]string, error) {
 	return s.Store.Due(ctx, limit)

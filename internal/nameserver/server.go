@@ -142,7 +142,7 @@ func (s *Server) shut() error {
 // Publish replaces the zone with the same origin. It fails when the zone has no
 // SOA, or has records that cannot be encoded.
 func (s *Server) Publish(_ context.Context, z dnssec.ServedZone) error {
-	if old := s.zones.byOrigin(z.Origin); old != nil && !newer(z.Serial, old.serial) {
+	if old := s.zones.byOrigin(z.Origin); old != nil && !dnssec.NewerSerial(z.Serial, old.serial) {
 		return nil // avoids packing it
 	}
 	packed, err := pack(z)
@@ -184,6 +184,3 @@ func (s *Server) Counts() Counts {
 	}
 	return out
 }
-
-// newer compares serials (RFC 1982, 3.2).
-func newer(a, b uint32) bool { return a != b && int32(a-b) > 0 }

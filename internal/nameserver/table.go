@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
+
+	"deed.example/deed/internal/dnssec"
 )
 
 // shardCount is the number of shards of the table. A shard is copied when it grows,
@@ -87,7 +89,7 @@ func (t *table) put(z *zone) {
 	case old == nil:
 		s.used++
 		t.count.Add(1)
-	case !newer(z.serial, old.serial):
+	case !dnssec.NewerSerial(z.serial, old.serial):
 		return
 	}
 	for {

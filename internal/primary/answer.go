@@ -27,14 +27,14 @@ type source interface {
 func (s *Server) answer(w dns.ResponseWriter, r *dns.Msg) {
 	x := &exchange{w: w, r: r, now: s.Now, nsid: s.NSID, idle: s.IdleTimeout}
 	err := s.admit(x)
-	if x.open {
+	if x.admitted {
 		s.listener.admit(w.RemoteAddr())
 		err = s.serve(x)
 	}
 	if err != nil {
 		s.Log.Warn("query of a secondary failed", "peer", w.RemoteAddr().String(), "zone", questionName(r), "err", err)
 	}
-	if err != nil || !x.open {
+	if err != nil || !x.admitted {
 		_ = w.Close() // the peer gets nothing more on it
 	}
 }
@@ -65,7 +65,7 @@ func (s *Server) admit(x *exchange) error {
 	if x.r.IsTsig() == nil {
 		from := peer(x.w.RemoteAddr())
 		if slices.ContainsFunc(s.Allow, func(p netip.Prefix) bool { return p.Contains(from) }) {
-			x.open = true
+			x.admitted = true
 			return nil
 		}
 		return s.refuse(x, dns.RcodeRefused)
@@ -74,7 +74,7 @@ func (s *Server) admit(x *exchange) error {
 		s.observe("refused")
 		return x.refuseSignature(err)
 	}
-	x.open = true
+	x.admitted = true
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (s *Server) soa(ctx context.Context, x *exchange, src source, origin string
 		return s.fail(x, err)
 	}
 	s.observe("soa")
-	return x.reply(dns.RcodeSuccess, message(soa))
+	return x.reply(dns.RcodeSuccess, wireRR(soa))
 }
 
 // axfr answers with the whole zone, its SOA first and last (RFC 5936, 2.2).
@@ -138,7 +138,7 @@ func (s *Server) axfr(ctx context.Context, x *exchange, src source, origin strin
 	}
 	s.observe("axfr")
 	return x.stream(func(yield func(dnszone.RR) bool) {
-		all(yield, []dnszone.RR{soa}, others, []dnszone.RR{soa})
+		yieldAll(yield, []dnszone.RR{soa}, others, []dnszone.RR{soa})
 	})
 }
 
@@ -146,7 +146,7 @@ func (s *Server) axfr(ctx context.Context, x *exchange, src source, origin strin
 // one step. Over UDP it answers with the SOA alone, which makes the peer retry over
 // TCP.
 func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin string) error {
-	from, ok := x.hasSerial()
+	from, ok := x.copySerial()
 	if !ok {
 		return s.refuse(x, dns.RcodeFormatError)
 	}
@@ -158,9 +158,9 @@ func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin strin
 	if err != nil {
 		return s.fail(x, err)
 	}
-	if x.udp() || !newer(serial, from) {
+	if x.udp() || !dnssec.NewerSerial(serial, from) {
 		s.observe("soa")
-		return x.reply(dns.RcodeSuccess, message(soa))
+		return x.reply(dns.RcodeSuccess, wireRR(soa))
 	}
 	d, err := difference(ctx, src, origin, from)
 	if err != nil {
@@ -171,12 +171,13 @@ func (s *Server) ixfr(ctx context.Context, x *exchange, src source, origin strin
 	}
 	s.observe("ixfr")
 	return x.stream(func(yield func(dnszone.RR) bool) {
-		all(yield, []dnszone.RR{d.after, d.before}, d.removed, []dnszone.RR{d.after}, d.added, []dnszone.RR{d.after})
+		yieldAll(yield, []dnszone.RR{d.after, d.before}, d.removed, []dnszone.RR{d.after}, d.added, []dnszone.RR{d.after})
 	})
 }
 
-// hasSerial returns the serial of the peer's copy of the zone.
-func (x *exchange) hasSerial() (uint32, bool) {
+// copySerial returns the serial of the peer's copy of the zone, which an IXFR query has in its
+// authority section (RFC 1995, 3).
+func (x *exchange) copySerial() (uint32, bool) {
 	if len(x.r.Ns) != 1 {
 		return 0, false
 	}
@@ -208,8 +209,8 @@ func difference(ctx context.Context, src source, origin string, from uint32) (di
 	return d, nil
 }
 
-// all yields the records of all parts.
-func all(yield func(dnszone.RR) bool, parts ...[]dnszone.RR) {
+// yieldAll yields the records of all parts, in order.
+func yieldAll(yield func(dnszone.RR) bool, parts ...[]dnszone.RR) {
 	for _, part := range parts {
 		for _, rr := range part {
 			if !yield(rr) {

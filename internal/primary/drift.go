@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+
+	"deed.example/deed/internal/dnssec"
 )
 
 const (
@@ -57,7 +59,7 @@ func checkServer(ctx context.Context, server Secondary, origin string, want uint
 	if state.Err != nil {
 		state.Absent, state.Reason = true, reasonOf(state.Err)
 	}
-	if state.Err == nil && newer(want, state.Serial) {
+	if state.Err == nil && dnssec.NewerSerial(want, state.Serial) {
 		state.Lag = want - state.Serial
 	}
 	return state

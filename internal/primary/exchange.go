@@ -20,12 +20,12 @@ const chunk = 16 << 10
 
 // An exchange is one query and its response.
 type exchange struct {
-	w    dns.ResponseWriter
-	r    *dns.Msg
-	now  func() time.Time
-	nsid string
-	idle time.Duration // that a connection may be
-	open bool          // whether the connection stays open after the response
+	w        dns.ResponseWriter
+	r        *dns.Msg
+	now      func() time.Time
+	nsid     string
+	idle     time.Duration // that a connection may be
+	admitted bool          // the peer may read the zones, and its connection stays open after the response
 }
 
 // udp reports whether the response must fit into one packet.
@@ -64,7 +64,7 @@ func (x *exchange) options(asked *dns.OPT) (list []dns.EDNS0) {
 		case slices.ContainsFunc(list, func(has dns.EDNS0) bool { return has.Option() == o.Option() }):
 		case o.Option() == dns.EDNS0NSID && x.nsid != "":
 			list = append(list, &dns.EDNS0_NSID{Code: dns.EDNS0NSID, Nsid: hex.EncodeToString([]byte(x.nsid))})
-		case o.Option() == dns.EDNS0TCPKEEPALIVE && x.open && !x.udp():
+		case o.Option() == dns.EDNS0TCPKEEPALIVE && x.admitted && !x.udp():
 			list = append(list, &dns.EDNS0_TCP_KEEPALIVE{Code: dns.EDNS0TCPKEEPALIVE, Timeout: uint16(x.idle / (100 * time.Millisecond))})
 		}
 	}
@@ -84,7 +84,7 @@ func (x *exchange) stream(rrs iter.Seq[dnszone.RR]) error {
 			x.w.TsigTimersOnly(true)
 			part, size = nil, 0
 		}
-		part = append(part, message(rr))
+		part = append(part, wireRR(rr))
 		size += wireLength(rr)
 	}
 	if err := x.reply(dns.RcodeSuccess, part...); err != nil {

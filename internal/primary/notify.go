@@ -111,7 +111,7 @@ func (n *Notifier) Publish(_ context.Context, z dnssec.ServedZone) error {
 		return errStopped
 	}
 	last, known := n.serials[z.Origin]
-	if known && !newer(z.Serial, last) {
+	if known && !dnssec.NewerSerial(z.Serial, last) {
 		return nil
 	}
 	n.serials[z.Origin] = z.Serial

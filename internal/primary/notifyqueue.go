@@ -42,9 +42,10 @@ type notifyQueue struct {
 // the queue.
 type notice struct {
 	soa   dnszone.RR
-	final bool          // the zone is being removed: any response confirms the notice
-	list  bool          // the zone is the catalog, which not every server supports
-	news  chan struct{} // holds a value when soa was replaced
+	final bool // the zone is being removed: any response confirms the notice
+
+	catalog  bool          // the zone is the catalog, which not every server supports
+	replaced chan struct{} // holds a value when soa was replaced, or the notice canceled
 }
 
 func newNotifyQueue(ctx context.Context, to Secondary, now func() time.Time, log *slog.Logger) *notifyQueue {
@@ -58,7 +59,7 @@ func (q *notifyQueue) add(soa dnszone.RR) { q.put(notice{soa: soa}) }
 func (q *notifyQueue) addFinal(soa dnszone.RR) { q.put(notice{soa: soa, final: true}) }
 
 // addCatalog queues a notice of the catalog.
-func (q *notifyQueue) addCatalog(soa dnszone.RR) { q.put(notice{soa: soa, list: true}) }
+func (q *notifyQueue) addCatalog(soa dnszone.RR) { q.put(notice{soa: soa, catalog: true}) }
 
 func (q *notifyQueue) put(want notice) {
 	soa := want.soa
@@ -73,7 +74,7 @@ func (q *notifyQueue) put(want notice) {
 		return
 	}
 	n := &want
-	n.news = make(chan struct{}, 1)
+	n.replaced = make(chan struct{}, 1)
 	q.zones[soa.Owner] = n
 	q.wg.Go(func() { q.run(n) })
 }
@@ -98,7 +99,7 @@ func (q *notifyQueue) waiting() int {
 // wake ends the wait before the next attempt.
 func (n *notice) wake() {
 	select {
-	case n.news <- struct{}{}:
+	case n.replaced <- struct{}{}:
 	default: // it was woken already
 	}
 }
@@ -151,11 +152,11 @@ func (q *notifyQueue) sendUntilConfirmed(n *notice, soa dnszone.RR) {
 		if err = q.send(soa, min(firstAckTimeout<<try, maxAckTimeout)); err == nil || q.isFinal(n) && errors.Is(err, errRefused) {
 			return
 		}
-		if n.list && errors.Is(err, errRefused) && try+1 >= maxRefusals {
+		if n.catalog && errors.Is(err, errRefused) && try+1 >= maxRefusals {
 			q.log.Info("a secondary does not take the catalog: it needs a command for each zone", "secondary", q.to.Name, "err", err)
 			return
 		}
-		if q.wait(min(firstRetryDelay<<try, maxRetryDelay), n.news) {
+		if q.wait(min(firstRetryDelay<<try, maxRetryDelay), n.replaced) {
 			return
 		}
 	}
@@ -170,13 +171,13 @@ func (q *notifyQueue) isFinal(n *notice) bool {
 	return n.final
 }
 
-// wait waits for d or for a value in news, and reports whether the queue was closed.
-func (q *notifyQueue) wait(d time.Duration, news <-chan struct{}) bool {
+// wait waits for d or for a value in early, and reports whether the queue was closed.
+func (q *notifyQueue) wait(d time.Duration, early <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-news:
+	case <-early:
 	case <-q.ctx.Done():
 	}
 	return q.ctx.Err() != nil
@@ -195,7 +196,7 @@ func (q *notifyQueue) send(soa dnszone.RR, timeout time.Duration) error {
 	defer cancel()
 	m := new(dns.Msg)
 	m.SetNotify(soa.Owner + ".")
-	m.Answer = []dns.RR{message(soa)}
+	m.Answer = []dns.RR{wireRR(soa)}
 	if !q.to.Key.zero() {
 		q.to.Key.sign(m, q.now())
 	}

@@ -16,9 +16,9 @@ import (
 // expire and minimum.
 const soaTail = 20
 
-// message returns the record for a message. Its data is sent exactly as it was
+// wireRR returns the record as it is sent. Its data is sent exactly as it was
 // stored, whatever its type (RFC 3597).
-func message(rr dnszone.RR) dns.RR {
+func wireRR(rr dnszone.RR) dns.RR {
 	return &dns.RFC3597{
 		Hdr:   dns.RR_Header{Name: rr.Owner + ".", Rrtype: rr.Type, Class: dns.ClassINET, Ttl: rr.TTL},
 		Rdata: hex.EncodeToString([]byte(rr.Data)),
@@ -36,9 +36,6 @@ func serialOf(soa dnszone.RR) (uint32, error) {
 	}
 	return binary.BigEndian.Uint32([]byte(soa.Data[len(soa.Data)-soaTail:])), nil
 }
-
-// newer reports whether serial a is after b (RFC 1982, 3.2).
-func newer(a, b uint32) bool { return int32(a-b) > 0 }
 
 // takeSOA returns the one SOA with the serial, and the other records.
 func takeSOA(rrs []dnszone.RR, serial uint32) (soa dnszone.RR, others []dnszone.RR, err error) {

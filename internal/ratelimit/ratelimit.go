@@ -66,7 +66,7 @@ func (l *Limiter) Spend(ctx context.Context, lim deed.Limit, caller string) (*De
 	wait = (wait + time.Second - 1).Truncate(time.Second) // rounded up, so that a retry after it is allowed
 	return d, &deed.Error{
 		Code:    deed.CodeRateLimited,
-		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds, until %s", lim.Max, inWords(lim.Window), int(wait.Seconds()), reset.UTC().Format("15:04:05 UTC")),
+		Message: fmt.Sprintf("%d calls are allowed in %s: wait %d seconds, until %s", lim.Max, lim.Period(), int(wait.Seconds()), reset.UTC().Format("15:04:05 UTC")),
 		Retry:   wait,
 	}
 }
@@ -96,16 +96,4 @@ func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q co
 		return nil, 0, fmt.Errorf("count %s: %w", lim.Name, err)
 	}
 	return &Decision{Limit: lim, Remaining: max(0, lim.Max-n), Reset: reset}, n, nil
-}
-
-func inWords(window time.Duration) string {
-	switch window {
-	case time.Minute:
-		return "a minute"
-	case time.Hour:
-		return "an hour"
-	case 24 * time.Hour:
-		return "a day"
-	}
-	return window.String()
 }

@@ -135,8 +135,8 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	if len(h.DS) < had {
 		is.DSSeen = now // a move waits until no cache has it
 	}
-	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)       // which finds the names that need a DS
-	is.Registry, is.Status, is.Compared = is.Said(h, grace, now), "", now // a transfer may have been rejected
+	is.Nameservers = lifecycle.KeepOrder(l.Servers, is.Nameservers)                // which finds the names that need a DS
+	is.Registry, is.Status, is.Compared = is.RegistryState(h, grace, now), "", now // a transfer may have been rejected
 	ours := lifecycle.AnyServer(was.Nameservers, l.Servers) || lifecycle.AnyServer(is.Nameservers, l.Servers)
 	if ours && !lifecycle.SameServers(is.Nameservers, was.Nameservers) && !lifecycle.SameServers(is.Nameservers, l.Servers) {
 		is.OurServersUntil = now
@@ -145,7 +145,7 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 		return err
 	}
 	state := is.StateAt(now, grace)
-	is.Status = state.Status.Held(h.EPPStatus)
+	is.Status = state.Status.WithHold(h.EPPStatus)
 	next := nextCheck(state.Next, now)
 	switch {
 	case state.Phase == lifecycle.PhaseGone: // by our calculation; the registry still has it

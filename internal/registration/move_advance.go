@@ -49,7 +49,7 @@ func (s *Service) leftByFormerOwner(ctx context.Context, m lifecycle.Move) (bool
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return false, nil
 	}
-	return err == nil && m.LeftTo(r), err
+	return err == nil && m.OfFormerOwner(r), err
 }
 
 // refused reports whether the registry refuses a change, and has not made it.

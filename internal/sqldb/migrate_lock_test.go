@@ -45,7 +45,7 @@ func TestMigrationLetsNodesGoOn(t *testing.T) {
 		}
 		opened <- err
 	}()
-	waitForTableLock(t, raw, opened)
+	waitUntilBlocked(t, raw, `SELECT count(*) FROM pg_locks WHERE relation = 'registrations'::regclass AND NOT granted`, opened)
 	for _, query := range []string{`SET lock_timeout = '30s'`, `SELECT count(*) FROM registrations`} {
 		if _, err := node.ExecContext(t.Context(), query); err != nil {
 			t.Fatalf("a node waits for the migration: %v", err)
@@ -59,13 +59,12 @@ func TestMigrationLetsNodesGoOn(t *testing.T) {
 	}
 }
 
-// waitForTableLock returns when the migration waits for the table.
-func waitForTableLock(t *testing.T, raw *sql.DB, opened <-chan error) {
+// waitUntilBlocked returns when the migration waits for us, as the query counts.
+func waitUntilBlocked(t *testing.T, raw *sql.DB, query string, opened <-chan error) {
 	t.Helper()
-	const waiting = `SELECT count(*) FROM pg_locks WHERE relation = 'registrations'::regclass AND NOT granted`
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		var n int
-		if err := raw.QueryRowContext(t.Context(), waiting).Scan(&n); err != nil {
+		if err := raw.QueryRowContext(t.Context(), query).Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		if n > 0 {
@@ -77,5 +76,5 @@ func waitForTableLock(t *testing.T, raw *sql.DB, opened <-chan error) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
-	t.Fatal("no session waits for the table")
+	t.Fatal("no session waits")
 }

@@ -3,7 +3,6 @@ package sqldb_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,18 +14,7 @@ import (
 
 // A database of version 11 keeps every payment and job under the ids that callers
 // know, and loses the auth codes of transfers that have ended.
-func TestMigratePayments(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "deed.db")
-		migratePayments(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLiteAt(ctx, path, 11) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
-	})
-	t.Run("postgres", func(t *testing.T) {
-		url := sqldbtest.PostgresURL(t)
-		migratePayments(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgresAt(ctx, url, 11) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
-	})
-}
+func TestMigratePayments(t *testing.T) { eachMigrated(t, 11, migratePayments) }
 
 func migratePayments(t *testing.T, openOld, open func(context.Context) (*sqldb.DB, error)) {
 	t.Helper()

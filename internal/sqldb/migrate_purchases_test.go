@@ -3,7 +3,6 @@ package sqldb_test
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -66,18 +65,7 @@ func storedPurchases() []struct {
 
 // Migration 17 rewrites every purchase with explicit names and a version, keeps what it
 // says and its fingerprint, and gives every payment a source.
-func TestMigratePurchases(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "deed.db")
-		migratePurchases(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLiteAt(ctx, path, 16) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
-	})
-	t.Run("postgres", func(t *testing.T) {
-		url := sqldbtest.PostgresURL(t)
-		migratePurchases(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgresAt(ctx, url, 16) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
-	})
-}
+func TestMigratePurchases(t *testing.T) { eachMigrated(t, 16, migratePurchases) }
 
 func insertOldPayment(t *testing.T, db *sqldb.DB, id string, p order.Purchase, column string) {
 	t.Helper()

@@ -46,6 +46,21 @@ func refuses(t *testing.T, driver, dsn string, open func(context.Context) (*sqld
 	}
 }
 
+// eachMigrated runs f on both databases, with functions that open them as the binary of an
+// earlier version did, and as this one does.
+func eachMigrated(t *testing.T, version int64, f func(t *testing.T, openOld, open func(context.Context) (*sqldb.DB, error))) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "deed.db")
+		f(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLiteAt(ctx, path, version) },
+			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := sqldbtest.PostgresURL(t)
+		f(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgresAt(ctx, url, version) },
+			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
+	})
+}
+
 // A row without its parent stops the start after a migration, and every later one.
 func TestForeignKeysAreCheckedAfterMigrations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deed.db")

@@ -2,26 +2,13 @@ package sqldb_test
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 
 	"deed.example/deed/internal/sqldb"
-	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 // Migration 15 renames columns and a table, and keeps every value.
-func TestMigrateWords(t *testing.T) {
-	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "deed.db")
-		migrateWords(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLiteAt(ctx, path, 14) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenSQLite(ctx, path) })
-	})
-	t.Run("postgres", func(t *testing.T) {
-		url := sqldbtest.PostgresURL(t)
-		migrateWords(t, func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgresAt(ctx, url, 14) },
-			func(ctx context.Context) (*sqldb.DB, error) { return sqldb.OpenPostgres(ctx, url) })
-	})
-}
+func TestMigrateWords(t *testing.T) { eachMigrated(t, 14, migrateWords) }
 
 func migrateWords(t *testing.T, openOld, open func(context.Context) (*sqldb.DB, error)) {
 	t.Helper()

@@ -148,8 +148,8 @@ func (r payerRow) requireSame(tx *Tx) {
 func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer payerRow, admit func(order.Payer) error) (order.Payment, error) {
 	// Unique indexes refuse a second payment with this ID or for this purchase: when they
 	// do, atOnce runs this in a transaction.
-	isNew := tx.pool != nil
-	if !isNew {
+	assumeNew := tx.pool != nil
+	if !assumeNew {
 		known, err := readPayment(ctx, tx, p.ID)
 		if deed.CodeOf(err) != deed.CodeNotFound {
 			return known, err
@@ -164,30 +164,18 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer 
 	}
 	// A client that lost its answer may have signed again: the earlier payment is
 	// delivered, and this one is not settled.
-	var err error
-	if !isNew {
+	if !assumeNew {
+		var err error
 		if p.AliasOf, err = openFor(ctx, tx, p); err != nil {
 			return p, err
 		}
 	}
-	who := order.Payer{RefusedUntil: payer.refusedUntil}
-	switch {
-	case p.AliasOf != "":
-		who.Alias = true
-		err = tx.QueryRowContext(ctx, countAliases, p.AliasOf).Scan(&who.Aliases)
-	case isNew:
-		who.Open = payer.open
-	default:
-		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
-	}
-	if err == nil && p.Auth.Wrapped() {
-		who.Deployments, err = deployments(ctx, tx, now)
-	}
+	who, err := s.payerState(ctx, tx, p, payer, now)
 	if err != nil {
 		return p, err
 	}
 	if err := admit(who); err != nil {
-		if isNew {
+		if assumeNew {
 			err = errors.Join(errNeedsTx, err) // there it may be an alias
 		}
 		return p, err
@@ -198,6 +186,25 @@ func (s Payments) authorize(ctx context.Context, tx *Tx, p order.Payment, payer 
 	j, err := createJob(ctx, tx, p, order.JobAwaitingPayment, now)
 	p.Job = &j
 	return p, err
+}
+
+// payerState returns what admit decides by: of an alias, how many others there are, and of
+// another payment, those that are open.
+func (s Payments) payerState(ctx context.Context, tx *Tx, p order.Payment, payer payerRow, now time.Time) (who order.Payer, err error) {
+	who.RefusedUntil = payer.refusedUntil
+	switch {
+	case p.AliasOf != "":
+		who.Alias = true
+		err = tx.QueryRowContext(ctx, countAliases, p.AliasOf).Scan(&who.Aliases)
+	case tx.pool != nil:
+		who.Open = payer.open
+	default:
+		who.Open, err = s.openPayments(ctx, tx, p.Auth.Payer, p.ID)
+	}
+	if err == nil && p.Auth.Wrapped() {
+		who.Deployments, err = deployments(ctx, tx, now)
+	}
+	return who, err
 }
 
 // countDeployments uses the index payments_open, like selectOpen.

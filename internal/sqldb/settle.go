@@ -47,8 +47,8 @@ func (s Settlements) Abandon(ctx context.Context, purpose string, attempt int) e
 	})
 }
 
-// Outbid implements chain.Store.
-func (s Settlements) Outbid(ctx context.Context, t settle.Transaction) error {
+// StoreReplacement implements chain.Store.
+func (s Settlements) StoreReplacement(ctx context.Context, t settle.Transaction) error {
 	return s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error { return s.insert(ctx, tx, t) })
 }
 

@@ -45,8 +45,8 @@ func TestSettlements(t *testing.T) {
 		if !errors.Is(err, unsigned) {
 			t.Errorf("got %v, want %v", err, unsigned)
 		}
-		outbid := settle.Transaction{From: signer, Nonce: 8, Hash: "dearer", Raw: []byte("c"), SignedAt: time.Unix(1_800_000_030, 0)}
-		if err := errors.Join(s.Outbid(t.Context(), outbid), s.Outbid(t.Context(), outbid)); err != nil {
+		replacement := settle.Transaction{From: signer, Nonce: 8, Hash: "dearer", Raw: []byte("c"), SignedAt: time.Unix(1_800_000_030, 0)}
+		if err := errors.Join(s.StoreReplacement(t.Context(), replacement), s.StoreReplacement(t.Context(), replacement)); err != nil {
 			t.Error(err)
 		}
 

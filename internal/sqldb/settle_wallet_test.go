@@ -30,7 +30,7 @@ func TestForeignNonces(t *testing.T) {
 		sign("taken", 90, "b")
 		sign("three", 4, "c") // a node that lags
 		fill := settle.Transaction{From: signer, Nonce: 9, Hash: "fill", Raw: []byte("-"), SignedAt: noon}
-		if err := s.Outbid(t.Context(), fill); err != nil {
+		if err := s.StoreReplacement(t.Context(), fill); err != nil {
 			t.Fatal(err)
 		}
 		all, err := s.Unmined(t.Context(), signer, 0)
@@ -47,7 +47,7 @@ func TestForeignNonces(t *testing.T) {
 			t.Error(err)
 		}
 		gap := settle.Transaction{From: signer, Nonce: 13, Hash: "gap", Raw: []byte("-"), SignedAt: noon}
-		if err := s.Outbid(t.Context(), gap); err != nil {
+		if err := s.StoreReplacement(t.Context(), gap); err != nil {
 			t.Fatal(err)
 		}
 		findings, err = sqldb.Audit{DB: db}.Run(t.Context())

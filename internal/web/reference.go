@@ -124,9 +124,9 @@ func (s *Server) renderReference() (*doc, error) {
 }
 
 // each calls f for each operation, in the order of the file.
-func (in *description) each(f func(path, method string, op operation) error) error {
-	for i := 0; i+1 < len(in.Paths.Content); i += 2 {
-		path, item := in.Paths.Content[i].Value, in.Paths.Content[i+1]
+func (d *description) each(f func(path, method string, op operation) error) error {
+	for i := 0; i+1 < len(d.Paths.Content); i += 2 {
+		path, item := d.Paths.Content[i].Value, d.Paths.Content[i+1]
 		for j := 0; j+1 < len(item.Content); j += 2 {
 			method := strings.ToUpper(item.Content[j].Value)
 			if method == "PARAMETERS" {
@@ -259,7 +259,7 @@ func encode(v any, indent string) string {
 }
 
 // answers returns the responses of an operation in the order of the file.
-func (in *description) answers(op operation) ([]answerView, error) {
+func (d *description) answers(op operation) ([]answerView, error) {
 	var out []answerView
 	for i := 0; i+1 < len(op.Responses.Content); i += 2 {
 		var r response
@@ -267,7 +267,7 @@ func (in *description) answers(op operation) ([]answerView, error) {
 			return nil, err
 		}
 		if r.Ref != "" {
-			r = in.Components.Responses[r.Ref[strings.LastIndex(r.Ref, "/")+1:]]
+			r = d.Components.Responses[r.Ref[strings.LastIndex(r.Ref, "/")+1:]]
 		}
 		a := answerView{Status: op.Responses.Content[i].Value, Description: r.Description}
 		if content, ok := r.Content["application/json"]; ok && content.Example != nil && strings.HasPrefix(a.Status, "2") {

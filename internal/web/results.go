@@ -23,11 +23,11 @@ type searched struct {
 }
 
 // Shown returns the exact match, and the results that pass the filter.
-func (o *searched) Shown() []found {
+func (s *searched) Shown() []found {
 	var out []found
-	for i, f := range o.Results {
-		exact := i == 0 && strings.Contains(o.Query, ".")
-		if exact || o.Max == 0 || f.Available && f.first <= o.Max {
+	for i, f := range s.Results {
+		exact := i == 0 && strings.Contains(s.Query, ".")
+		if exact || s.Max == 0 || f.Available && f.first <= s.Max {
 			out = append(out, f)
 		}
 	}
@@ -64,26 +64,26 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, out *searched) (
 	return out, http.StatusOK
 }
 
-func (o *searched) failed(err error) (*searched, int) {
-	o.Problem = "The search does not work at the moment. Please try again in a minute."
+func (s *searched) failed(err error) (*searched, int) {
+	s.Problem = "The search does not work at the moment. Please try again in a minute."
 	status := http.StatusServiceUnavailable
 	if e, ok := errors.AsType[*deed.Error](err); ok {
 		switch e.Code {
 		case deed.CodeValidation:
-			o.Problem, status = "A name has letters, digits and hyphens, and at most 63 of them before the dot.", http.StatusBadRequest
+			s.Problem, status = "A name has letters, digits and hyphens, and at most 63 of them before the dot.", http.StatusBadRequest
 		case deed.CodeTLDNotSupported:
-			o.Problem, status = "We do not sell names with this ending.", http.StatusBadRequest
+			s.Problem, status = "We do not sell names with this ending.", http.StatusBadRequest
 		case deed.CodeRateLimited:
-			o.Problem, status = "Too many searches: "+e.Message+".", http.StatusTooManyRequests
+			s.Problem, status = "Too many searches: "+e.Message+".", http.StatusTooManyRequests
 		}
 	}
-	return o, status
+	return s, status
 }
 
 // name returns what people mean by "my name", "example.io" or
 // "https://www.example.io/path", as the script of the page reads it.
-func (o *searched) name() string {
-	name := strings.ToLower(strings.Join(strings.Fields(o.Query), ""))
+func (s *searched) name() string {
+	name := strings.ToLower(strings.Join(strings.Fields(s.Query), ""))
 	if _, rest, isAddress := strings.Cut(name, "://"); isAddress {
 		name = rest
 	}

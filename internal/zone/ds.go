@@ -81,58 +81,58 @@ type DSUpdater struct {
 }
 
 // Due returns names that Advance should be called for now.
-func (c *DSUpdater) Due(ctx context.Context, limit int) ([]string, error) {
-	return c.Names.DueDelegations(ctx, c.Servers, limit)
+func (u *DSUpdater) Due(ctx context.Context, limit int) ([]string, error) {
+	return u.Names.DueDelegations(ctx, u.Servers, limit)
 }
 
 // Advance publishes the DS records of one zone, if the servers serve it signed. The time
 // of the next check is stored first, so that names that wait do not delay others.
-func (c *DSUpdater) Advance(ctx context.Context, id string) error {
+func (u *DSUpdater) Advance(ctx context.Context, id string) error {
 	name := deed.Name(id)
-	w, err := c.Names.DSWait(ctx, name)
+	w, err := u.Names.DSWait(ctx, name)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return nil // the name has ended
 	}
 	if err != nil {
 		return err
 	}
-	now := c.Now()
+	now := u.Now()
 	w = w.next(now)
-	if err := c.Names.SetDSWait(ctx, name, w); err != nil {
+	if err := u.Names.SetDSWait(ctx, name, w); err != nil {
 		return err
 	}
-	ready, err := c.Ready(ctx, name, now.Sub(w.Since))
+	ready, err := u.Ready(ctx, name, now.Sub(w.Since))
 	if err != nil || !ready {
 		return err
 	}
-	ds, err := c.DS(ctx, name)
+	ds, err := u.DS(ctx, name)
 	if err != nil {
 		return fmt.Errorf("derive the DS of %s: %w", name, err)
 	}
-	h, err := c.Manager.Holding(ctx, name)
-	if err != nil || !lifecycle.SameServers(h.Nameservers, c.Servers) {
+	h, err := u.Manager.Holding(ctx, name)
+	if err != nil || !lifecycle.SameServers(h.Nameservers, u.Servers) {
 		return err // delegated to other servers, which sign with other keys
 	}
-	return c.publish(ctx, name, ds, w.refused(now))
+	return u.publish(ctx, name, ds, w.refused(now))
 }
 
 // publish stores the DS, and sets it at the registry. It is stored first, so that the owner
 // who changes the name servers meanwhile waits for the caches. If there is no answer, a
 // comparison with the registry tells whether it has the DS.
-func (c *DSUpdater) publish(ctx context.Context, name deed.Name, ds []dnssec.DS, refused DSWait) error {
-	if stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds); err != nil || !stored {
+func (u *DSUpdater) publish(ctx context.Context, name deed.Name, ds []dnssec.DS, refused DSWait) error {
+	if stored, err := u.Names.StoreDS(ctx, name, u.Servers, ds); err != nil || !stored {
 		return err
 	}
-	if err := c.Manager.SetDS(ctx, name, ds); err != nil {
+	if err := u.Manager.SetDS(ctx, name, ds); err != nil {
 		var stored error
 		if deed.CodeOf(err) != deed.CodeUnavailable {
 			ctx = context.WithoutCancel(ctx)
-			_, stored = c.Names.ReplaceDS(ctx, name, ds, nil)
-			stored = errors.Join(stored, c.Names.SetDSWait(ctx, name, refused))
+			_, stored = u.Names.ReplaceDS(ctx, name, ds, nil)
+			stored = errors.Join(stored, u.Names.SetDSWait(ctx, name, refused))
 		}
 		return errors.Join(fmt.Errorf("set the DS of %s at the registry: %w", name, err), stored)
 	}
-	return c.store(ctx, name, ds)
+	return u.store(ctx, name, ds)
 }
 
 // storeDSTimeout bounds what follows when a DS was set at the registry. It is time of its
@@ -141,12 +141,12 @@ const storeDSTimeout = 10 * time.Second
 
 // store stores again the DS that the registry has now, or removes it again if the owner has
 // changed the name servers meanwhile.
-func (c *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
+func (u *DSUpdater) store(ctx context.Context, name deed.Name, ds []dnssec.DS) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeDSTimeout)
 	defer cancel()
-	stored, err := c.Names.StoreDS(ctx, name, c.Servers, ds)
+	stored, err := u.Names.StoreDS(ctx, name, u.Servers, ds)
 	if err == nil && !stored {
-		err = removeDS(ctx, c.Manager, c.Names, name, ds)
+		err = removeDS(ctx, u.Manager, u.Names, name, ds)
 	}
 	return err
 }

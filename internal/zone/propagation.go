@@ -65,31 +65,31 @@ type PropagationChecker struct {
 }
 
 // Due returns zones that Advance should be called for now.
-func (t *PropagationChecker) Due(ctx context.Context, limit int) ([]string, error) {
-	return t.Outbox.DueOutbox(ctx, limit)
+func (c *PropagationChecker) Due(ctx context.Context, limit int) ([]string, error) {
+	return c.Outbox.DueOutbox(ctx, limit)
 }
 
 // Advance checks one zone.
-func (t *PropagationChecker) Advance(ctx context.Context, id string) error {
+func (c *PropagationChecker) Advance(ctx context.Context, id string) error {
 	name := deed.Name(id)
-	z, err := t.Outbox.Zone(ctx, name)
+	z, err := c.Outbox.Zone(ctx, name)
 	if deed.CodeOf(err) == deed.CodeNotFound {
 		return nil // the name has ended
 	}
 	if err != nil {
 		return err
 	}
-	p := t.Query(ctx, name, z.Serial)
+	p := c.Query(ctx, name, z.Serial)
 	var failed error
 	switch {
 	case p.Latest > z.Serial: // or the zone has changed since it was read
-		failed = t.Raise(ctx, name, p.Latest)
+		failed = c.Raise(ctx, name, p.Latest)
 	case p.InSync:
-		return t.Outbox.MarkPropagated(ctx, name, z.Serial)
+		return c.Outbox.MarkPropagated(ctx, name, z.Serial)
 	case len(p.Behind) > 0:
-		failed = t.Remind(ctx, name, p.Behind)
+		failed = c.Remind(ctx, name, p.Behind)
 	}
-	return errors.Join(failed, t.Outbox.DelayOutbox(ctx, name, t.Now().Add(propagationPollInterval)))
+	return errors.Join(failed, c.Outbox.DelayOutbox(ctx, name, c.Now().Add(propagationPollInterval)))
 }
 
 // PropagationMonitor counts the zones that have not propagated within
@@ -104,15 +104,15 @@ type PropagationMonitor struct {
 }
 
 // Check counts them. It must not be called concurrently.
-func (w *PropagationMonitor) Check(ctx context.Context) error {
-	n, err := w.Outbox.Behind(ctx, w.Now().Add(-MaxPropagation))
+func (m *PropagationMonitor) Check(ctx context.Context) error {
+	n, err := m.Outbox.Behind(ctx, m.Now().Add(-MaxPropagation))
 	if err != nil {
 		return err
 	}
-	w.Count(n)
-	if n > 0 && w.last == 0 {
-		w.Warn(n)
+	m.Count(n)
+	if n > 0 && m.last == 0 {
+		m.Warn(n)
 	}
-	w.last = n
+	m.last = n
 	return nil
 }

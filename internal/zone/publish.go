@@ -144,7 +144,7 @@ func (f *Follower) Ensure(ctx context.Context, origin string, serial uint32) err
 	if serial == 0 {
 		return f.Refresh(ctx, origin)
 	}
-	if z := f.recently(origin); z.Origin != "" && int32(z.Serial-serial) >= 0 { // RFC 1982, 3.2
+	if z := f.recently(origin); z.Origin != "" && !dnssec.NewerSerial(serial, z.Serial) {
 		return nil
 	}
 	_, err, _ := f.reading.Do(fmt.Sprint(origin, " ", serial), func() (any, error) {

@@ -131,7 +131,7 @@ func TestStuckTransaction(t *testing.T) {
 			t.Errorf("got %s, want one of %d", got, len(all))
 		}
 		if all[0].Hash == got || env.moved() != 1 || env.nonceOf(env.gasKey) != 1 {
-			t.Errorf("got the first bid, or %d transfers", env.moved())
+			t.Errorf("got the transaction with the first fee, or %d transfers", env.moved())
 		}
 	})
 }

@@ -74,20 +74,15 @@ type wait struct {
 	txHash  string
 	err     error
 
-	// Used by the leader only: the reason why this round has no outcome; the head of
-	// the last round without an error; a block in which the nonce was unused; when to
-	// check again although the head is the same; whether the nonce was used in some block;
-	// whether it needs a transaction of its own; whether one that it shared has failed; the
-	// last one that this process signed.
-	found error
-	seen  common.Hash
-	low   uint64
-	again time.Time
-	used  bool
-	alone bool
-	own   settle.Transaction
-
-	reverted bool
+	// The fields below are used by the leader only.
+	found    error              // why this round has no outcome
+	seen     common.Hash        // the head of the last round without an error
+	low      uint64             // a block in which the nonce was unused
+	again    time.Time          // when to check again although the head is the same; zero: only with another head
+	used     bool               // the nonce was used in some block
+	alone    bool               // it needs a transaction of its own
+	reverted bool               // a transaction that it shared has failed
+	own      settle.Transaction // the last one that this process signed
 }
 
 // await waits for an outcome. One of the waiting callers is the leader: it works

@@ -29,37 +29,37 @@ type logSpan struct {
 	good int        // responses for this span
 }
 
-func (p *logSpan) blocks() uint64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.size == 0 {
-		p.size = maxSpan
+func (s *logSpan) blocks() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.size == 0 {
+		s.size = maxSpan
 	}
-	return p.size
+	return s.size
 }
 
-func (p *logSpan) refused(n uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.size, p.good = max(n/2, 1), 0
+func (s *logSpan) refused(n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size, s.good = max(n/2, 1), 0
 }
 
 // reset restores the largest span, after an endpoint that was out of order
 // refused every request.
-func (p *logSpan) reset() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.size, p.good = maxSpan, 0
+func (s *logSpan) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size, s.good = maxSpan, 0
 }
 
-func (p *logSpan) succeeded(n uint64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if n < p.size || p.size == maxSpan {
+func (s *logSpan) succeeded(n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n < s.size || s.size == maxSpan {
 		return
 	}
-	if p.good++; p.good >= growAfter {
-		p.size, p.good = min(2*p.size, maxSpan), 0
+	if s.good++; s.good >= growAfter {
+		s.size, s.good = min(2*s.size, maxSpan), 0
 	}
 }
 

@@ -135,10 +135,10 @@ func (l *lane) pay(ctx context.Context, v *view, payments []*wait) (signed bool,
 	return l.plan(ctx, pending)
 }
 
-// shown sets the outcome of a payment that the last transaction of this process for it has
+// proveLast sets the outcome of a payment that the last transaction of this process for it has
 // settled in the final block, and reports whether it has. If not, or if this process has
 // signed none, the store and the chain decide.
-func (l *lane) shown(ctx context.Context, v *view, w *wait) bool {
+func (l *lane) proveLast(ctx context.Context, v *view, w *wait) bool {
 	return l.mayBeFinal(v, w) && l.proveOwn(ctx, v, w, []settle.Transaction{w.own})
 }
 
@@ -148,7 +148,7 @@ func (l *lane) mayBeFinal(v *view, w *wait) bool {
 	return w.own.Hash != "" && w.refund.PaymentID == "" && !l.s.Now().Before(w.own.SignedAt.Add((v.depth()-1)*l.s.Network.BlockTime))
 }
 
-// readOwnReceipts reads the receipts that shown needs for the waits.
+// readOwnReceipts reads the receipts that proveLast needs for the waits.
 func (l *lane) readOwnReceipts(ctx context.Context, v *view, waits []*wait) {
 	var hashes []string
 	for _, w := range waits {

@@ -197,33 +197,33 @@ func (l *lane) signSimulated(ctx context.Context, s *simulation, fails func(w *w
 	if s.err != nil {
 		return false, fmt.Errorf("simulate %d transfers: %w", len(pending), s.err)
 	}
-	o := draft{gas: settleGas, attempt: pending[0].attempt, fees: s.fees, calls: map[string][]byte{}}
+	d := draft{gas: settleGas, attempt: pending[0].attempt, fees: s.fees, calls: map[string][]byte{}}
 	var failing []*transferAttempt
 	for i, t := range pending {
 		if s.passes(i) {
-			o.calls[t.purpose] = t.auth.call()
+			d.calls[t.purpose] = t.auth.call()
 		} else {
 			failing = append(failing, t)
 		}
 	}
-	l.examineAll(ctx, failing, o.fees, fails)
-	if len(o.calls) == 0 {
+	l.examineAll(ctx, failing, d.fees, fails)
+	if len(d.calls) == 0 {
 		return false, nil
 	}
 	if len(pending) == 1 && !pending[0].plain {
-		o.gas, o.alone, o.deploy = gasOf(pending), true, pending[0].deploy // through the batch contract, as in the simulation
+		d.gas, d.alone, d.deploy = gasOf(pending), true, pending[0].deploy // through the batch contract, as in the simulation
 	}
 	for _, t := range pending {
 		if t.again.IsZero() {
 			t.again = l.s.Now().Add(l.s.Network.BlockTime) // another node may have signed or abandoned it
 		}
 	}
-	own, err := l.sign(ctx, o)
+	own, err := l.sign(ctx, d)
 	if err != nil {
 		return true, err
 	}
 	for _, t := range pending {
-		if o.calls[t.purpose] != nil {
+		if d.calls[t.purpose] != nil {
 			t.own = own
 		}
 	}

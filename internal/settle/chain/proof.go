@@ -25,8 +25,8 @@ type spent struct {
 
 // paid reports whether the nonce was used for a transfer of the amount to one of
 // the addresses.
-func (u *spent) paid(amount deed.USDC, to []common.Address) bool {
-	return !u.cancelled && u.amount == amount && slices.Contains(to, u.to)
+func (s *spent) paid(amount deed.USDC, to []common.Address) bool {
+	return !s.cancelled && s.amount == amount && slices.Contains(to, s.to)
 }
 
 // spentOn returns what a used nonce was used for, in a block up to final. It

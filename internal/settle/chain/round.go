@@ -96,7 +96,7 @@ func (l *lane) advanceGroup(ctx context.Context, head *block, depth uint64, grou
 	}
 	v := &view{head: head, final: final, receipts: map[string]*receipt{}, counts: map[deed.Wallet]uint64{}, failures: map[string]progress{}}
 	l.readOwnReceipts(ctx, v, group)
-	group = slices.DeleteFunc(slices.Clone(group), func(w *wait) bool { return l.shown(ctx, v, w) })
+	group = slices.DeleteFunc(slices.Clone(group), func(w *wait) bool { return l.proveLast(ctx, v, w) })
 	if len(group) == 0 {
 		return false, ctx.Err()
 	}

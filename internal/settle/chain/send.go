@@ -19,9 +19,9 @@ import (
 // maxSentAt limits how many transactions we remember as sent.
 const maxSentAt = 4096
 
-// maxBids limits how often one transaction is sent with a higher fee: the last
-// fee is eleven times the first.
-const maxBids = 20
+// maxVersions limits how many versions of one transaction there are, each with a higher
+// fee: the last fee is eleven times the first.
+const maxVersions = 20
 
 // maxFills limits how many nonces are filled at once, because each costs gas: only foreign
 // transactions that were dropped leave such nonces.
@@ -203,7 +203,7 @@ func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) erro
 	if err != nil {
 		return err
 	}
-	if err := l.s.Store.Outbid(ctx, t); err != nil {
+	if err := l.s.Store.StoreReplacement(ctx, t); err != nil {
 		return err
 	}
 	l.s.Log.Warn("a foreign transaction of our wallet was dropped: its nonce is filled", "wallet", from.Hex(), "nonce", nonce)
@@ -211,23 +211,23 @@ func (l *lane) fill(ctx context.Context, from common.Address, nonce uint64) erro
 }
 
 // pushOne sends the transaction with the highest fee of those that share a nonce.
-func (l *lane) pushOne(ctx context.Context, from common.Address, bids []settle.Transaction) error {
+func (l *lane) pushOne(ctx context.Context, from common.Address, versions []settle.Transaction) error {
 	var best *types.Transaction
-	last := bids[len(bids)-1]
-	for _, bid := range bids {
+	last := versions[len(versions)-1]
+	for _, t := range versions {
 		tx := new(types.Transaction)
-		if err := tx.UnmarshalBinary(bid.Raw); err != nil {
-			return fmt.Errorf("read transaction %s: %w", bid.Hash, err)
+		if err := tx.UnmarshalBinary(t.Raw); err != nil {
+			return fmt.Errorf("read transaction %s: %w", t.Hash, err)
 		}
 		if best == nil || tx.GasFeeCap().Cmp(best.GasFeeCap()) > 0 {
 			best = tx
 		}
-		l.noteSent(bid.Hash)
+		l.noteSent(t.Hash)
 	}
 	raised := higher(best.GasFeeCap(), new(big.Int))
 	stuck := !l.s.Now().Before(last.SignedAt.Add(l.s.BumpAfter))
-	if stuck && len(bids) < maxBids && raised.Cmp(l.s.maxFee()) <= 0 && from == l.address() {
-		replacement, err := l.outbid(ctx, best)
+	if stuck && len(versions) < maxVersions && raised.Cmp(l.s.maxFee()) <= 0 && from == l.address() {
+		replacement, err := l.raiseFee(ctx, best)
 		if err != nil {
 			return fmt.Errorf("raise the fee of %s: %w", best.Hash(), err)
 		}
@@ -258,9 +258,9 @@ func (l *lane) deliver(ctx context.Context, raw []byte) error {
 	return nil
 }
 
-// outbid signs the same transaction with a fee that replaces the old one, and
+// raiseFee signs the same transaction with a fee that replaces the old one, and
 // stores it. Nodes require a tenth more; we offer an eighth.
-func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, err error) {
+func (l *lane) raiseFee(ctx context.Context, old *types.Transaction) (raw []byte, err error) {
 	offer, err := l.fees(ctx)
 	if err != nil {
 		return nil, err
@@ -273,7 +273,7 @@ func (l *lane) outbid(ctx context.Context, old *types.Transaction) (raw []byte, 
 		return nil, err
 	}
 	l.noteSent(replacement.Hash)
-	return replacement.Raw, l.s.Store.Outbid(ctx, replacement)
+	return replacement.Raw, l.s.Store.StoreReplacement(ctx, replacement)
 }
 
 // higher returns the wanted fee, but at least an eighth more than the old one.

@@ -30,8 +30,8 @@ type Store interface {
 	// it has stored, and a transaction without a hash when that is nothing.
 	Sign(ctx context.Context, in settle.Intent, sign func(nonce uint64, purposes []string) (settle.Transaction, error)) (settle.Transaction, error)
 
-	// Outbid stores a transaction that replaces another one with the same nonce.
-	Outbid(ctx context.Context, t settle.Transaction) error
+	// StoreReplacement stores a transaction that replaces another one with the same nonce.
+	StoreReplacement(ctx context.Context, t settle.Transaction) error
 
 	// Sent returns the transactions of each purpose, and the next nonce of an account.
 	// One without a hash says that the purpose was abandoned.

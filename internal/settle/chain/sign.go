@@ -28,7 +28,7 @@ type draft struct {
 // sign allocates a nonce for the draft, has it signed and stores it. Once it is
 // stored the money may move: any process that reads the store sends it. What it returns
 // has no hash if another process has signed for all purposes meanwhile.
-func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, err error) {
+func (l *lane) sign(ctx context.Context, d draft) (stored settle.Transaction, err error) {
 	first, err := l.countMined(ctx)
 	if err == nil && first > l.current.next {
 		first, err = l.confirmMined(ctx)
@@ -36,15 +36,15 @@ func (l *lane) sign(ctx context.Context, o draft) (stored settle.Transaction, er
 	if err != nil {
 		return stored, err
 	}
-	in := settle.Intent{From: walletAt(l.address()), First: first, Next: l.current.next, Attempt: o.attempt}
-	for purpose := range o.calls {
+	in := settle.Intent{From: walletAt(l.address()), First: first, Next: l.current.next, Attempt: d.attempt}
+	for purpose := range d.calls {
 		in.Purposes = append(in.Purposes, purpose)
 	}
 	slices.Sort(in.Purposes)
 	l.s.step("before store")
 	stored, err = l.s.Store.Sign(ctx, in, func(nonce uint64, purposes []string) (settle.Transaction, error) {
-		to, gas, data := l.s.combined(o, purposes)
-		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: o.fees.limit, MaxPriorityFee: o.fees.tip, Gas: gas, To: walletAt(to), Data: data})
+		to, gas, data := l.s.combined(d, purposes)
+		return l.signed(ctx, signer.Transaction{Nonce: nonce, MaxFee: d.fees.limit, MaxPriorityFee: d.fees.tip, Gas: gas, To: walletAt(to), Data: data})
 	})
 	l.current.noteSigned(stored, err)
 	if err != nil {
@@ -70,18 +70,18 @@ func (r *roundState) noteSigned(t settle.Transaction, err error) {
 }
 
 // combined returns the call of one purpose, or a batch of several.
-func (s *Settler) combined(o draft, purposes []string) (to common.Address, gas uint64, data []byte) {
-	if len(purposes) == 1 && !o.alone {
-		return s.token, o.gas, o.calls[purposes[0]]
+func (s *Settler) combined(d draft, purposes []string) (to common.Address, gas uint64, data []byte) {
+	if len(purposes) == 1 && !d.alone {
+		return s.token, d.gas, d.calls[purposes[0]]
 	}
-	if o.deploy != nil {
-		return s.multicall, o.gas, s.deployAndSettle(o.deploy, o.calls[purposes[0]], false)
+	if d.deploy != nil {
+		return s.multicall, d.gas, s.deployAndSettle(d.deploy, d.calls[purposes[0]], false)
 	}
 	var calls [][]byte
 	for _, p := range purposes {
-		calls = append(calls, o.calls[p])
+		calls = append(calls, d.calls[p])
 	}
-	return s.multicall, max(o.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
+	return s.multicall, max(d.gas, batchGas+memberGas*uint64(len(calls))), batch(s.token, calls...)
 }
 
 // signTimeout limits how long others wait for a signer that does not respond: it may sign

@@ -66,19 +66,19 @@ type callResult struct {
 	ReturnData []byte
 }
 
-func (o callResult) reason() string {
-	reason, err := abi.UnpackRevert(o.ReturnData)
+func (r callResult) reason() string {
+	reason, err := abi.UnpackRevert(r.ReturnData)
 	if err != nil {
 		return ""
 	}
 	return reason
 }
 
-func (o callResult) number() (*big.Int, error) {
-	if !o.Success || len(o.ReturnData) != 32 {
+func (r callResult) number() (*big.Int, error) {
+	if !r.Success || len(r.ReturnData) != 32 {
 		return nil, errors.New("the call did not return a number")
 	}
-	return new(big.Int).SetBytes(o.ReturnData), nil
+	return new(big.Int).SetBytes(r.ReturnData), nil
 }
 
 // batch encodes calls for one transaction. A call that fails does not affect the
