@@ -61,7 +61,8 @@ start_postgres() {
 	[ -n "$bin" ] || bin=$(dirname "$(command -v initdb)")
 	pg_ctl=$bin/pg_ctl
 	# Test data need not survive the machine: no fsync, unless POSTGRES_FSYNC is on.
-	# Databases are short-lived: no vacuum.
+	# Databases are short-lived: no vacuum. Shared memory is in the folder, so that nothing
+	# is left of a server that is killed.
 	local durable="-c fsync=off -c full_page_writes=off -c synchronous_commit=off"
 	[ "${POSTGRES_FSYNC:-off}" = off ] || durable=
 	unprivileged "$bin/initdb" -D "$servers/postgres" -U deed -A trust --no-locale -E UTF8 -N >"$servers/initdb.log" 2>&1 ||
@@ -69,7 +70,7 @@ start_postgres() {
 	for _ in 1 2 3 4 5; do
 		port=$(free_port)
 		if unprivileged "$pg_ctl" -D "$servers/postgres" -s -w -t 60 -l "$servers/home/postgres.log" \
-			-o "-p $port -h 127.0.0.1 -k $servers $durable -c autovacuum=off -c max_connections=300 -c shared_buffers=${POSTGRES_BUFFERS:-128MB}" start; then
+			-o "-p $port -h 127.0.0.1 -k $servers $durable -c dynamic_shared_memory_type=mmap -c autovacuum=off -c max_connections=300 -c shared_buffers=${POSTGRES_BUFFERS:-128MB}" start; then
 			export TEST_POSTGRES_URL="postgres://deed@127.0.0.1:$port/postgres?sslmode=disable&connect_timeout=60"
 			return
 		fi

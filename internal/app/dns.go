@@ -81,7 +81,7 @@ func (a *App) openDNS(ctx context.Context) error {
 	if err := d.load(ctx, c.zoneSnapshotFile(), a.log); err != nil {
 		return err
 	}
-	d.serve()
+	d.serve(a.log)
 	return nil
 }
 
@@ -120,14 +120,18 @@ func (d *dnsBackend) saveSnapshot(log *slog.Logger) func(ctx context.Context) er
 
 // serve answers from now on. Before every zone is loaded, the answers would refuse names
 // that are served here.
-func (d *dnsBackend) serve() {
+func (d *dnsBackend) serve(log *slog.Logger) {
 	if d.server == nil {
 		return
 	}
 	d.served = make(chan error, 1)
 	go func() {
 		defer close(d.served)
-		d.served <- d.server.Serve()
+		err := d.server.Serve()
+		if err != nil { // /health only says that nobody answers
+			log.Error("the name server stopped serving", "err", err)
+		}
+		d.served <- err
 	}()
 }
 

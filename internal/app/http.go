@@ -11,6 +11,7 @@ import (
 
 	"deed.example/deed/internal/a2a"
 	"deed.example/deed/internal/agent"
+	"deed.example/deed/internal/connlimit"
 	"deed.example/deed/internal/feed"
 	"deed.example/deed/internal/httpapi"
 	"deed.example/deed/internal/mcp"
@@ -119,7 +120,7 @@ func (a *App) listenForOperators() error {
 	mux.Handle("/metrics", a.metrics.Handler())
 	mux.Handle("/debug/pprof/", a.metrics.Handler())
 	mux.Handle("/", acts.Handler())
-	a.operators = &listening{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
+	a.operators = &listening{connlimit.Patient(l), &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)}}
 	return nil
 }
 

@@ -87,6 +87,11 @@ func runbookFaults(t *testing.T) map[string]fault {
 				t.Fatal(err)
 			}
 		}},
+		"Name server down": {cause: func(t *testing.T, a *App, _ *client.Client) {
+			if err := a.NameServer.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}},
 		"Wallets run low":        {configure: func(_ *testing.T, c *Config) { c.RefundFloor = 100_000_000 * 100 * deed.Cent }},
 		"An activity is stopped": {cause: func(t *testing.T, a *App, _ *client.Client) { operated(t, a)("stop", "purchases") }},
 		"Payments stalled":       {elsewhere: "internal/app: TestStalledPaymentIsVisible"},

@@ -55,7 +55,7 @@ type listener struct {
 // Accept implements net.Listener. A connection above the limit of its client is closed.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
-		c, err := l.Listener.Accept()
+		c, err := Accept(l.Listener)
 		if err != nil {
 			return nil, err
 		}

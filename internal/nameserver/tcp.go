@@ -10,13 +10,10 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
-)
 
-// acceptPause is the delay before the next accept when the process is out of file
-// descriptors.
-const acceptPause = 50 * time.Millisecond
+	"deed.example/deed/internal/connlimit"
+)
 
 // conns are the open connections, counted per client.
 type conns struct {
@@ -108,15 +105,7 @@ func (c *conns) closeAll() {
 // acceptAll serves connections until the listener is closed.
 func (s *Server) acceptAll() error {
 	for {
-		accepted, err := s.tcp.Accept()
-		if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
-			select {
-			case <-s.closing:
-				return err
-			case <-time.After(acceptPause):
-				continue
-			}
-		}
+		accepted, err := connlimit.Accept(s.tcp)
 		if err != nil {
 			return err
 		}

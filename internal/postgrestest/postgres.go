@@ -42,7 +42,8 @@ func Start(t testing.TB) *Server {
 	dir := folder(t)
 	data := filepath.Join(dir, "data")
 	command(t, dir, program(t, "initdb"), "-D", data, "-U", "deed", "-A", "trust", "--no-locale", "-E", "UTF8", "-N")
-	appendTo(t, filepath.Join(data, "postgresql.conf"), "fsync = off\nmax_connections = 200\nwal_level = replica\nhot_standby = on\n")
+	// Shared memory is in the folder, so that nothing is left of a server that is killed.
+	appendTo(t, filepath.Join(data, "postgresql.conf"), "fsync = off\ndynamic_shared_memory_type = mmap\nmax_connections = 200\nwal_level = replica\nhot_standby = on\n")
 	appendTo(t, filepath.Join(data, "pg_hba.conf"), "host replication all 127.0.0.1/32 trust\n")
 	return run(t, dir, data)
 }

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"deed.example/deed/internal/connlimit"
 )
 
 const (
@@ -31,7 +33,7 @@ func newListener(l net.Listener) *listener {
 // without a response.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
-		raw, err := l.Listener.Accept()
+		raw, err := connlimit.Accept(l.Listener)
 		if err != nil {
 			return nil, err
 		}

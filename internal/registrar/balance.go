@@ -5,34 +5,40 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"deed.example/deed"
 )
 
-// ReadBalances reads how much money is left at each backend that says so. A backend
-// that does not answer keeps the balance that was read before.
+// ReadBalances reads how much money is left at each backend that says so, at all of them at
+// once. A backend that does not answer keeps the balance that was read before.
 func (r *Router) ReadBalances(ctx context.Context) error {
-	var errs []error
-	for _, b := range r.backends {
-		reader, ok := b.Registrar.(BalanceReader)
-		if !ok {
-			continue
-		}
-		balance, err := observed(ctx, r, b, "balance", func(ctx context.Context) (Balance, error) { return reader.Balance(ctx) })
-		switch {
-		case err == nil:
-			r.setBalance(b.Name, balance.Available)
-			if balance.Available < b.Reserve {
-				errs = append(errs, fmt.Errorf("registrar %s: %w: %s USD are left, and the reserve is %s", b.Name, ErrFunds, balance.Available, b.Reserve))
-			}
-		case deed.CodeOf(err) == deed.CodeNotFound:
-			r.forgetBalance(b.Name) // not reported, or too long ago
-		default:
-			errs = append(errs, fmt.Errorf("read the balance at registrar %s: %w", b.Name, err))
+	errs := make([]error, len(r.backends))
+	var all sync.WaitGroup
+	for i, b := range r.backends {
+		if reader, ok := b.Registrar.(BalanceReader); ok {
+			all.Go(func() { errs[i] = r.readBalance(ctx, b, reader) })
 		}
 	}
+	all.Wait()
 	return errors.Join(errs...)
+}
+
+func (r *Router) readBalance(ctx context.Context, b Backend, reader BalanceReader) error {
+	balance, err := observed(ctx, r, b, "balance", func(ctx context.Context) (Balance, error) { return reader.Balance(ctx) })
+	switch {
+	case err == nil:
+		r.setBalance(b.Name, balance.Available)
+		if balance.Available < b.Reserve {
+			return fmt.Errorf("registrar %s: %w: %s USD are left, and the reserve is %s", b.Name, ErrFunds, balance.Available, b.Reserve)
+		}
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		r.forgetBalance(b.Name) // not reported, or too long ago
+	default:
+		return fmt.Errorf("read the balance at registrar %s: %w", b.Name, err)
+	}
+	return nil
 }
 
 // Balances returns the balances that were read last, by backend.

@@ -290,3 +290,33 @@ func TestPingAtOnce(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// A hanging backend has a balance that cannot be read before the test ends.
+type hanging struct{ recorder }
+
+func (*hanging) Balance(ctx context.Context) (registrar.Balance, error) {
+	<-ctx.Done()
+	return registrar.Balance{}, ctx.Err()
+}
+
+// A backend that does not respond does not keep the balances of others from being read.
+func TestBalancesAtOnce(t *testing.T) {
+	first, second := &hanging{}, &poor{left: 30_000_000}
+	r, err := registrar.NewRouter(rows{}, registrar.Backend{Name: "first", Registrar: first, Manager: first}, registrar.Backend{Name: "second", Registrar: second, Manager: second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- r.ReadBalances(ctx) }()
+	for deadline := time.Now().Add(30 * time.Second); r.Balances()["second"] != 30_000_000; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Error("the balance of the second backend was not read")
+			break
+		}
+	}
+	cancel()
+	if err := <-ended; err == nil || err.Error() != "read the balance at registrar first: context canceled" {
+		t.Errorf("got %v", err)
+	}
+}

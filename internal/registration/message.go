@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"deed.example/deed/internal/registrar"
 )
@@ -24,22 +25,27 @@ type Messages struct {
 }
 
 // maxMessages is how many messages of one registry are read at a time, so that a queue
-// without an end does not keep others waiting.
+// without an end does not keep the others from being read again.
 const maxMessages = 100
 
-// Read reads the queue of every registry that has one. Each message is stored before
-// it is acknowledged. What a message says is not believed: the name is looked up.
+// Read reads the queue of every registry that has one, all of them at once. Each message is
+// stored before it is acknowledged. What a message says is not believed: the name is looked
+// up.
 func (m *Messages) Read(ctx context.Context) error {
-	var errs []error
-	for _, b := range m.Backends {
+	errs := make([]error, len(m.Backends))
+	var all sync.WaitGroup
+	for i, b := range m.Backends {
 		queue, ok := b.Registrar.(registrar.MessageQueue)
 		if !ok {
 			continue
 		}
-		if err := m.readQueue(ctx, b.Name, queue); err != nil {
-			errs = append(errs, fmt.Errorf("read the messages of registrar %s: %w", b.Name, err))
-		}
+		all.Go(func() {
+			if err := m.readQueue(ctx, b.Name, queue); err != nil {
+				errs[i] = fmt.Errorf("read the messages of registrar %s: %w", b.Name, err)
+			}
+		})
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 

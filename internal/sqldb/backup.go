@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"deed.example/deed"
 )
 
 // BackUp writes a consistent snapshot of the SQLite database to a new file at path,
@@ -73,21 +75,51 @@ func syncFolder(path string) error {
 
 // Republish makes every zone due, so that it gets a current serial, and raises the
 // serial of the catalog. A database restored from a backup has old serials, which name
-// servers with newer ones would ignore.
+// servers with newer ones would ignore. When it fails, it can be repeated.
 func (s Zones) Republish(ctx context.Context) (zones int64, err error) {
-	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		var res sql.Result
-		if res, err = tx.ExecContext(ctx, `UPDATE zones SET renew_at = 1 WHERE ended_at IS NULL`); err != nil {
-			return err
-		}
-		if zones, err = res.RowsAffected(); err != nil {
-			return err
-		}
+	zones, err = s.inParts(ctx, "", func(ctx context.Context, tx *Tx, first, last string) (sql.Result, error) {
+		return tx.ExecContext(ctx, `UPDATE zones SET renew_at = 1 WHERE ended_at IS NULL AND id BETWEEN $1 AND $2`, first, last)
+	})
+	if err != nil {
+		return zones, err
+	}
+	return zones, s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
 		serial, _, err := raiseCatalog(ctx, tx, s.Now())
 		if err != nil {
 			return err
 		}
 		return forgetCatalog(ctx, tx, serial)
 	})
-	return zones, err
+}
+
+// zonesPerPart is how many zones one transaction changes when all of them are to be
+// changed: it must end within its timeout, and owners wait for the rows that it locks.
+const zonesPerPart = 1000
+
+// inParts calls change with the first and the last ID of the next zones, in a transaction for
+// each part, until it was called for all zones, or for that of one name. It returns how many
+// rows were changed.
+func (s Zones) inParts(ctx context.Context, only deed.Name, change func(ctx context.Context, tx *Tx, first, last string) (sql.Result, error)) (rows int64, err error) {
+	query, args := `SELECT id FROM zones WHERE ended_at IS NULL AND id > $1 ORDER BY id LIMIT $2`, []any{"", zonesPerPart}
+	if only != "" {
+		query, args = `SELECT id FROM zones WHERE ended_at IS NULL AND id > $1 AND domain = $3 LIMIT $2`, append(args, only)
+	}
+	for {
+		ids, err := s.DB.readColumn(ctx, query, args...)
+		if err != nil || len(ids) == 0 {
+			return rows, err
+		}
+		first, last, changed := ids[0], ids[len(ids)-1], int64(0)
+		err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
+			res, err := change(ctx, tx, first, last)
+			if err == nil {
+				changed, err = res.RowsAffected()
+			}
+			return err
+		})
+		if err != nil {
+			return rows, err
+		}
+		rows, args[0] = rows+changed, last
+	}
 }

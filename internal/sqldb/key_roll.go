@@ -12,24 +12,18 @@ import (
 )
 
 // RequestKeyRolls has the keys of all signed zones replaced, or that of one zone, by keys
-// of the newest master secret. Zones whose key is being replaced already are skipped. It
-// returns how many others there are.
+// of the newest master secret. Zones whose key is being replaced already are skipped, so
+// it can be repeated when it fails. It returns how many others there are.
 func (s Zones) RequestKeyRolls(ctx context.Context, only deed.Name) (zones int64, err error) {
 	now := s.signatureTime().Unix()
-	err = s.DB.tx(ctx, func(ctx context.Context, tx *Tx) error {
-		res, err := tx.ExecContext(ctx, `
+	return s.inParts(ctx, only, func(ctx context.Context, tx *Tx, first, last string) (sql.Result, error) {
+		return tx.ExecContext(ctx, `
 			INSERT INTO key_rolls (zone_id, step, master, generation, effective_at, next_at, created_at)
-			SELECT id, $1, $2, 0, 0, $3, $3 FROM zones z
-			 WHERE ended_at IS NULL AND generation > 0 AND (domain = $4 OR $4 = '')
-			   AND NOT EXISTS (SELECT 1 FROM key_rolls k WHERE k.zone_id = z.id)`,
-			lifecycle.KeyRequested, dnssec.Fingerprint(s.Publishing.Master), now, only)
-		if err != nil {
-			return err
-		}
-		zones, err = res.RowsAffected()
-		return err
+			SELECT id, $1, $2, 0, 0, $3, $3 FROM zones
+			 WHERE ended_at IS NULL AND generation > 0 AND id BETWEEN $4 AND $5
+			    ON CONFLICT (zone_id) DO NOTHING`,
+			lifecycle.KeyRequested, dnssec.Fingerprint(s.Publishing.Master), now, first, last)
 	})
-	return zones, err
 }
 
 // KeyRollCounts returns how many keys are being replaced, by step.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +64,17 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || runtime.GOOS != "windows" && info.Mode() != 0o600 {
 			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
 		}
+	}
+}
+
+// A node that is started on a standby says so.
+func TestReadOnlyPostgresIsRefused(t *testing.T) {
+	url := sqldbtest.PostgresURL(t) + "&default_transaction_read_only=on"
+	db, err := sqldb.OpenPostgres(t.Context(), url)
+	if err == nil {
+		t.Fatal(db.Close())
+	}
+	if !strings.Contains(err.Error(), "database.url: this PostgreSQL accepts no writes") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -72,11 +72,27 @@ func OpenPostgresWith(ctx context.Context, c PostgresConfig) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := db.checkWritable(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	db.pooled = pooled
 	if pooled {
 		db.limits = c.limitStatements()
 	}
 	return db.ready(ctx)
+}
+
+// checkWritable fails for a server that only reads, such as a standby. Without this, the
+// first statement that writes would, and name a setting that is right.
+func (db *DB) checkWritable(ctx context.Context) error {
+	var readOnly string
+	if err := db.write.QueryRowContext(ctx, `SELECT current_setting('transaction_read_only')`).Scan(&readOnly); err != nil {
+		return notConnected(err)
+	}
+	if readOnly == "on" {
+		return errors.New("database.url: this PostgreSQL accepts no writes, as a standby does: name the primary, or all hosts, of which the one that does is used")
+	}
+	return nil
 }
 
 // OpenPostgresReadOnly connects to the database read-only, without limits and not

@@ -102,7 +102,8 @@ func (a address) options() []redis.DialOption {
 // common returns the options for connections to Redis and to Sentinels.
 func (a address) common() []redis.DialOption {
 	return []redis.DialOption{
-		redis.DialConnectTimeout(a.timeout), redis.DialReadTimeout(a.timeout), redis.DialWriteTimeout(a.timeout), redis.DialUseTLS(a.tls),
+		redis.DialConnectTimeout(a.timeout), redis.DialReadTimeout(a.timeout), redis.DialWriteTimeout(a.timeout),
+		redis.DialUseTLS(a.tls), redis.DialTLSHandshakeTimeout(a.timeout),
 	}
 }
 

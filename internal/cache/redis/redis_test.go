@@ -134,3 +134,34 @@ func TestPasswordStaysOutOfErrors(t *testing.T) {
 		}
 	}
 }
+
+// A server that accepts connections and then says nothing, such as one that is frozen, takes
+// no longer than the timeout, also before TLS has begun.
+func TestSilentServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // nobody connects any more
+	for _, scheme := range []string{"redis", "rediss"} {
+		c, err := redis.Open(scheme+"://"+l.Addr().String(), 10*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close() // it never had a connection
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for range 10 {
+				if err := c.Ping(t.Context()); err == nil {
+					t.Error("a silent server is up")
+				}
+			}
+		}()
+		select {
+		case <-ended:
+		case <-time.After(time.Minute): // 600 times as long
+			t.Fatalf("%s: ten calls have not ended", scheme)
+		}
+	}
+}
