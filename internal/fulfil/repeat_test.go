@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"deed.example/deed"
+	"deed.example/deed/internal/fulfil"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/settle"
@@ -83,4 +84,36 @@ func TestRepeatedRequestsCostLittle(t *testing.T) {
 	repeat(order.JobCompleted, 3, 20)
 	e.now = e.now.Add(time.Minute)
 	repeat(order.JobCompleted, 3, 20)
+}
+
+// Each request with an alias asks the chain whether it was used, once the payment that it is an
+// alias of has ended unpaid. So it is counted from then on.
+func TestAliasOfAnEndedPaymentIsNotKnown(t *testing.T) {
+	e := newEnv(t)
+	e.chain.settle = errors.New("not mined yet")
+	a, alias := authorization("1"), authorization("2")
+	for _, one := range []*settle.Authorization{a, alias} {
+		if _, err := e.request(one, name(1)); err != nil {
+			t.Fatal(err)
+		}
+		if known, err := e.Known(t.Context(), one); known != fulfil.Accepted || err != nil {
+			t.Errorf("open: got %d, %v", known, err)
+		}
+	}
+	forged := *alias
+	forged.Signature = []byte("another")
+	if known, err := e.Known(t.Context(), &forged); known != fulfil.Rejected || err != nil {
+		t.Errorf("with another signature: got %d, %v", known, err)
+	}
+	e.chain.settle = deed.Errorf(deed.CodePaymentInvalid, "it has expired")
+	if _, err := e.request(a, name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid {
+		t.Fatal(err)
+	}
+	checked := len(e.chain.checked)
+	if _, err := e.request(alias, name(1)); deed.CodeOf(err) != deed.CodePaymentInvalid || len(e.chain.checked) != checked+1 {
+		t.Errorf("got %v after %d checks", err, len(e.chain.checked)-checked)
+	}
+	if known, err := e.Known(t.Context(), alias); known != fulfil.Rejected || err != nil {
+		t.Errorf("ended: got %d, %v", known, err)
+	}
 }
