@@ -42,7 +42,7 @@ func (a *App) wireServices() {
 	jobs, held := a.jobs(), a.registrations()
 	a.names = &registration.Service{
 		Store: jobs, Names: held, Registrar: a.registrar, Route: a.registrar, Manager: a.registrar, Prices: a.prices, Offers: sqldb.Prices{DB: a.DB},
-		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publishNew, Step: a.config.Hooks.Step,
+		Nameservers: a.config.Nameservers, Now: a.now, RegistryNow: a.calendar.Now, Publish: a.dns.publish, Step: a.config.Hooks.Step,
 		Moves: sqldb.Moves{DB: a.DB, Now: a.calendar.Now}, ParentTTL: a.config.ParentTTL, KeyRolls: a.dns.zones, Suspensions: sqldb.Operators{DB: a.DB}, Forwards: len(a.config.RedirectAddresses) > 0,
 		Cancels: sqldb.Cancellations{DB: a.DB, Now: a.now, Names: held}, CancelsPerWallet: a.config.CancelsPerWallet, MaxLoss: a.config.MaxLoss,
 		Registrants: sqldb.Registrants{DB: a.DB, Now: a.now, RegistryNow: a.calendar.Now}, Backend: a.registrar.Backend, Terms: a.config.Terms.Version,

@@ -40,9 +40,6 @@ func (d *dnsBackend) publish(ctx context.Context, name deed.Name, serial uint32)
 	_ = d.follower.Ensure(context.WithoutCancel(ctx), string(name), serial) // the follower retries at its next poll
 }
 
-// publishNew publishes the zone of a new name.
-func (d *dnsBackend) publishNew(ctx context.Context, name deed.Name) { d.publish(ctx, name, 0) }
-
 // aliasTimeout is how long a resolver may take to answer.
 const aliasTimeout = 4 * time.Second
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/order"
@@ -85,8 +86,14 @@ func (b buyer) refused(ctx context.Context, p order.Payment) order.Outcome {
 	return order.Outcome{Job: j}
 }
 
+// visibleAfter is how long after the end of a job its result is visible on all nodes, whoever
+// has completed it: each looks for changes several times a second.
+const visibleAfter = 10 * time.Second
+
 // await advances the job of a payment until it ends or the request has waited long
-// enough.
+// enough. Requests with a known payment are not counted, however often they are repeated: so
+// an order that waits for a third party is looked up no earlier than by the worker, and what
+// was delivered a while ago is not made visible again.
 func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error) {
 	defer b.s.working.begin(order.JobID(p.ID))()
 	read := context.WithoutCancel(ctx)
@@ -106,7 +113,9 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 		waited := j.State == last.State && j.Attempts == last.Attempts
 		switch {
 		case j.State == order.JobCompleted:
-			b.kind.Delivered(read, j) // the process that completed it may not have called it
+			if b.s.Now().Before(j.Updated.Add(visibleAfter)) {
+				b.kind.Delivered(read, j) // the process that completed it may not have called it
+			}
 			return out, nil
 		case j.State == order.JobFailed:
 			return out, &deed.Error{Code: j.FailureCode(), Message: j.Failure}
@@ -117,7 +126,7 @@ func (b buyer) await(ctx context.Context, p order.Payment) (order.Outcome, error
 			if err != nil || j.Purchase.Kind.Polled() {
 				return out, err
 			}
-		case ctx.Err() != nil, waited && !working, waited && !b.s.pause(ctx, j):
+		case ctx.Err() != nil, !working && (waited || b.s.Now().Before(j.Next)), waited && !b.s.pause(ctx, j):
 			return out, unfinished(j, fmt.Errorf("job %s is %s", j.ID, j.State)) // it waits for a third party
 		case waited:
 			last = order.Job{} // another process works on it

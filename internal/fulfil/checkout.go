@@ -28,16 +28,20 @@ const (
 )
 
 // Known looks up whether the payment of a request came before. One that ended without a
-// transfer is not accepted, since such a request starts over.
+// transfer is not accepted, since such a request starts over; nor is an alias of it.
 func (s *Service) Known(ctx context.Context, a *settle.Authorization) (Known, error) {
 	if a == nil {
 		return New, nil
 	}
 	p, err := s.Store.Payment(ctx, s.id(a))
-	switch {
-	case deed.CodeOf(err) == deed.CodeNotFound:
+	if deed.CodeOf(err) == deed.CodeNotFound {
 		return New, nil
-	case err == nil && p.SignedBy(a.Signature) && !p.State.EndedUnpaid():
+	}
+	signed := p.SignedBy(a.Signature)
+	if err == nil && signed && p.AliasOf != "" {
+		p, err = s.Store.Payment(ctx, p.AliasOf)
+	}
+	if err == nil && signed && !p.State.EndedUnpaid() {
 		return Accepted, nil
 	}
 	return Rejected, err

@@ -31,6 +31,7 @@ type Job struct {
 	Created   time.Time
 	Updated   time.Time
 	Deadline  time.Time
+	Next      time.Time // when the worker advances it again; zero if it does not
 	Steps     []Step
 }
 

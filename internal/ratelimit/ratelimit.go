@@ -4,7 +4,8 @@
 // cache does not answer, this process counts by itself, so that a cache outage is not
 // an error for callers. The daily window is counted in the database, so that a
 // restart does not reset it; without the database the calls it limits could not be
-// served anyway.
+// served anyway. A caller over that limit is refused for a few seconds without asking the
+// database.
 package ratelimit
 
 import (
@@ -33,7 +34,8 @@ type Limiter struct {
 	Now          func() time.Time
 	OnCacheError func(error) // called each time Shared did not answer
 
-	resets atomic.Int64 // part of the keys of short windows
+	resets  atomic.Int64 // part of the keys of short windows
+	refused refused      // by the durable counter
 }
 
 // A Resetter is a counter whose counts can be deleted.
@@ -50,6 +52,7 @@ func (l *Limiter) Reset(ctx context.Context) error {
 		}
 	}
 	l.resets.Add(1)
+	l.refused.clear()
 	return nil
 }
 
@@ -83,6 +86,9 @@ type counterFunc func(c deed.Counter, ctx context.Context, key string, window ti
 func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q counterFunc) (*Decision, int, error) {
 	counter, key := l.Shared, lim.Name+":"+caller
 	if lim.Durable {
+		if reset, found := l.refused.find(key, l.Now()); found {
+			return &Decision{Limit: lim, Reset: reset}, lim.Max + 1, nil
+		}
 		counter = l.Durable
 	} else if n := l.resets.Load(); n > 0 {
 		key += "#" + strconv.FormatInt(n, 10)
@@ -94,6 +100,9 @@ func (l *Limiter) count(ctx context.Context, lim deed.Limit, caller string, q co
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("count %s: %w", lim.Name, err)
+	}
+	if lim.Durable && n > lim.Max {
+		l.refused.add(key, reset, l.Now())
 	}
 	return &Decision{Limit: lim, Remaining: max(0, lim.Max-n), Reset: reset}, n, nil
 }

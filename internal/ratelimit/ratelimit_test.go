@@ -76,3 +76,61 @@ func TestDurableLimitNeedsItsCounter(t *testing.T) {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }
+
+// counting is a counter that counts how often it is asked.
+type counting struct {
+	deed.Counter
+	asked int
+}
+
+func (c *counting) Count(ctx context.Context, key string, w time.Duration) (int, time.Time, error) {
+	c.asked++
+	return c.Counter.Count(ctx, key, w)
+}
+
+func (c *counting) Peek(ctx context.Context, key string, w time.Duration) (int, time.Time, error) {
+	c.asked++
+	return c.Counter.Peek(ctx, key, w)
+}
+
+// Who goes on calling over a durable limit does not make the database work for each call, and
+// is allowed again when the window ends or the counter was reset.
+func TestRefusedCallersAreNotCounted(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	l := limiter(&now)
+	durable := &counting{Counter: l.Durable}
+	l.Durable = durable
+	daily := deed.Limit{Name: "daily", Max: 2, Window: 24 * time.Hour, Durable: true}
+	spend := func(caller string, times int, want deed.Code, asked int) {
+		t.Helper()
+		durable.asked = 0
+		for range times {
+			d, err := l.Spend(t.Context(), daily, caller)
+			if deed.CodeOf(err) != want || d == nil || want != "" && d.Remaining != 0 || !d.Reset.Equal(deed.WindowEnd(now, daily.Window)) {
+				t.Fatalf("got %+v, %v, want %q", d, err, want)
+			}
+		}
+		if durable.asked != asked {
+			t.Errorf("%s: the counter was asked %d times, want %d", caller, durable.asked, asked)
+		}
+	}
+	spend("a", 2, "", 2)
+	spend("a", 100, deed.CodeRateLimited, 1)
+	if d, err := l.Peek(t.Context(), daily, "a"); err != nil || d.Remaining != 0 {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	spend("b", 1, "", 1)
+	now = now.Add(time.Minute)
+	spend("a", 100, deed.CodeRateLimited, 1)
+	spend("b", 1, "", 1)
+	now = deed.WindowEnd(now, daily.Window).Add(-time.Second)
+	spend("a", 100, deed.CodeRateLimited, 1)
+	now = now.Add(time.Second)
+	spend("a", 2, "", 2)
+	spend("a", 1, deed.CodeRateLimited, 1)
+	l.Durable = &memory.Cache{Now: func() time.Time { return now }} // it was reset by another process
+	now = now.Add(10 * time.Second)
+	if _, err := l.Spend(t.Context(), daily, "a"); err != nil {
+		t.Error(err)
+	}
+}

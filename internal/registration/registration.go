@@ -132,9 +132,9 @@ type Service struct {
 	// has raised its own since.
 	MaxLoss deed.USDC
 
-	// Publish publishes the zone of a new name on this node at once; other nodes
-	// follow shortly.
-	Publish func(ctx context.Context, name deed.Name)
+	// Publish publishes the zone of a new name on this node at once, unless it has this
+	// serial already; 0 is any. Other nodes follow shortly.
+	Publish func(ctx context.Context, name deed.Name, serial uint32)
 
 	// Step is called between any two steps, so that a test can crash there.
 	Step func(name string)
@@ -148,7 +148,7 @@ func (s *Service) Sells() []order.PurchaseKind {
 // Delivered implements order.Kind: it publishes the zone of the name on this node.
 func (s *Service) Delivered(ctx context.Context, j order.Job) {
 	if s.Publish != nil {
-		s.Publish(ctx, j.Purchase.Name)
+		s.Publish(ctx, j.Purchase.Name, j.Revision)
 	}
 }
 

@@ -85,10 +85,15 @@ func formatAddresses(list []netip.Addr) string {
 	return strings.Join(words, " ")
 }
 
-// DueAliases implements zone.Aliases.
+// DueAliases implements zone.Aliases. Zones take turns: the targets of one may answer slowly,
+// or never, and are due again soon.
 func (s Zones) DueAliases(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, dueQuery{
-		id: "a.host || '/' || z.domain", from: "aliases a JOIN zones z ON z.id = a.zone_id", at: "a.next_at", where: isServed,
+		id: "id", from: `(
+			SELECT a.host || '/' || z.domain AS id, a.next_at, row_number() OVER (PARTITION BY a.zone_id ORDER BY a.next_at, a.host) AS turn
+			  FROM aliases a JOIN zones z ON z.id = a.zone_id
+			 WHERE a.next_at <= $1 AND` + isServed + `) d`,
+		at: "next_at", order: "turn, next_at",
 	}, s.Now(), limit)
 }
 

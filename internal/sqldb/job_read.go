@@ -46,15 +46,15 @@ func (s Jobs) PublicJob(ctx context.Context, publicID string) (order.Job, error)
 // readJob returns the job.
 func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Job, error) {
 	j := order.Job{ID: id}
-	var submitted, lease, since, until, revision, created, updated, deadline int64
+	var submitted, lease, since, until, revision, created, updated, deadline, next int64
 	var purchase, steps string
 	err := from.QueryRowContext(ctx, `
 		SELECT j.public_id, j.payment_id, p.kind, p.domain, p.years, p.purchase, j.owner, j.state, j.reference, j.backend, j.attempts, j.submitted_at, j.lease_until,
-		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at, j.steps
+		       j.from_at, j.until_at, j.revision, j.refusal, j.failure, j.cause, j.created_at, j.updated_at, j.deadline_at, coalesce(j.next_at, 0), j.steps
 		  FROM jobs j JOIN payments p ON p.id = j.payment_id
 		 WHERE j.id = $1`,
 		id).Scan(&j.PublicID, &j.PaymentID, &j.Purchase.Kind, &j.Purchase.Name, &j.Purchase.Years, &purchase, &j.Owner, &j.State, &j.Reference, &j.Backend, &j.Attempts,
-		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &j.Waiting, &created, &updated, &deadline, &steps)
+		&submitted, &lease, &since, &until, &revision, &j.Refusal, &j.Failure, &j.Waiting, &created, &updated, &deadline, &next, &steps)
 	if errors.Is(err, sql.ErrNoRows) {
 		return j, deed.Errorf(deed.CodeNotFound, "there is no job %s", id)
 	}
@@ -62,7 +62,7 @@ func (db *DB) readJob(ctx context.Context, from rowQuerier, id string) (order.Jo
 		return j, err
 	}
 	j.Submitted, j.Lease, j.Created, j.Updated, j.Deadline = time.Unix(submitted, 0), time.Unix(lease, 0), time.Unix(created, 0), time.Unix(updated, 0), time.Unix(deadline, 0)
-	j.From, j.Until, j.Revision = timeOrZero(since), timeOrZero(until), uint32(revision)
+	j.From, j.Until, j.Next, j.Revision = timeOrZero(since), timeOrZero(until), timeOrZero(next), uint32(revision)
 	if j.Steps, err = readSteps(steps); err != nil {
 		return j, fmt.Errorf("read the steps of job %s: %w", id, err)
 	}

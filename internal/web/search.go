@@ -44,25 +44,32 @@ func (l *library) find(query string) []hit {
 	if len(words) == 0 {
 		return nil
 	}
-	var best, rest []hit
+	type match struct {
+		page *doc
+		section
+	}
+	var best, rest []match
 	for _, d := range l.order {
 		for _, s := range d.sections {
-			if !hasAll(s.lower, words) {
-				continue
-			}
-			h := hit{Link: "/docs/" + d.Path, Page: d.Title, Title: s.title, Excerpt: excerpt(s.text, words[0])}
-			if s.id != "" {
-				h.Link += "#" + s.id
-			}
-			if strings.Contains(strings.ToLower(s.title), words[0]) {
-				best = append(best, h)
-			} else {
-				rest = append(rest, h)
+			switch {
+			case !hasAll(s.lower, words):
+			case strings.Contains(strings.ToLower(s.title), words[0]):
+				best = append(best, match{d, s})
+			default:
+				rest = append(rest, match{d, s})
 			}
 		}
 	}
-	out := append(best, rest...)
-	return out[:min(len(out), maxHits)]
+	all := append(best, rest...)
+	hits := make([]hit, min(len(all), maxHits)) // only these get an excerpt, which costs most
+	for i := range hits {
+		m := all[i]
+		hits[i] = hit{Link: "/docs/" + m.page.Path, Page: m.page.Title, Title: m.title, Excerpt: excerpt(m.text, words[0])}
+		if m.id != "" {
+			hits[i].Link += "#" + m.id
+		}
+	}
+	return hits
 }
 
 func hasAll(text string, words []string) bool {

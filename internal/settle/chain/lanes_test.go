@@ -2,6 +2,7 @@ package chain_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,20 @@ func TestWalletThatIsValidForFreeGasOnly(t *testing.T) {
 // Contract wallets whose signatures take long to check, as anybody can make many, keep no
 // payment waiting, nor the check of one.
 func TestPaymentsBesideSlowSignatures(t *testing.T) {
+	t.Run("of sign-ins", func(t *testing.T) {
+		testPaymentsBeside(t, func(ctx context.Context, s *chain.Settler, of settle.Authorization) {
+			_, _ = s.Client.Signed(ctx, of.Payer, [32]byte{}, make([]byte, 65)) // whatever it says
+		})
+	})
+	t.Run("of mandates", func(t *testing.T) {
+		testPaymentsBeside(t, func(ctx context.Context, s *chain.Settler, of settle.Authorization) {
+			_ = s.CheckSigned(ctx, of) // likewise
+		})
+	})
+}
+
+// testPaymentsBeside settles a payment while many signatures of a wallet of code are checked.
+func testPaymentsBeside(t *testing.T, check func(ctx context.Context, s *chain.Settler, of settle.Authorization)) {
 	env := newEnv(t, sqldbtest.SQLite(t))
 	var checking atomic.Int64
 	end := make(chan struct{})
@@ -66,11 +81,11 @@ func TestPaymentsBesideSlowSignatures(t *testing.T) {
 	t.Cleanup(slow.Close)
 	env.cfg.Client = patient(slow.URL)
 	s := env.settler()
+	of := env.pay("slow")
+	of.Payer = (&testChain{Chain: env.Chain}).deploy(t, "00")
 	var callers sync.WaitGroup
 	for range 20 {
-		callers.Go(func() {
-			_, _ = s.Client.Signed(t.Context(), "0x00000000000000000000000000000000000000aa", [32]byte{}, make([]byte, 65)) // whatever it says
-		})
+		callers.Go(func() { check(t.Context(), s, of) })
 	}
 	t.Cleanup(func() { close(end); callers.Wait() })
 	env.wait(func() bool { return checking.Load() >= 4 })

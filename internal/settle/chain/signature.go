@@ -22,19 +22,10 @@ const checkGas = 5_000_000
 // checkCode is the creation code that calls the wallet.
 var checkCode = contracts.Compiled("SignatureCheck").Create
 
-// Signed implements signin.Verifier. Anybody can ask for it, so calls of contract wallets
-// leave slots to others.
+// Signed implements signin.Verifier.
 func (c *Client) Signed(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
 	if signer, ok := recoverSigner(hash, signature); ok && signer == common.HexToAddress(string(w)) {
 		return true, nil
-	}
-	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
-	defer cancel()
-	select {
-	case c.signed <- struct{}{}:
-		defer func() { <-c.signed }()
-	case <-waiting.Done():
-		return false, fmt.Errorf("wait for a free slot to check a signature: %w", waiting.Err())
 	}
 	return c.checkContractWallet(ctx, w, hash, signature)
 }
@@ -61,8 +52,17 @@ func recoverSigner(hash [32]byte, signature []byte) (common.Address, bool) {
 }
 
 // checkContractWallet has the wallet's code verify the signature. A wallet that
-// reverts, runs out of gas or returns anything but the magic value did not sign.
+// reverts, runs out of gas or returns anything but the magic value did not sign. Anybody can
+// ask for it, and the code may take long, so such checks leave slots to others.
 func (c *Client) checkContractWallet(ctx context.Context, w deed.Wallet, hash [32]byte, signature []byte) (bool, error) {
+	waiting, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	select {
+	case c.signed <- struct{}{}:
+		defer func() { <-c.signed }()
+	case <-waiting.Done():
+		return false, fmt.Errorf("wait for a free slot to check a signature: %w", waiting.Err())
+	}
 	body := map[string]string{
 		"data": "0x" + hex.EncodeToString(slices.Concat(checkCode, checkArguments(w, hash, signature))),
 		"gas":  fmt.Sprintf("0x%x", checkGas),
