@@ -34,6 +34,7 @@ export class Checkout {
   retrying = $state('') // why a sent payment is sent again
   balance = $state.raw<bigint | null>(null)
   purchase = $state.raw<Purchase | null>(null)
+  paying = $derived(this.step === 'signing' || this.step === 'sending') // what is bought cannot be changed any more
   private payer = ''
 
   constructor(
@@ -53,17 +54,18 @@ export class Checkout {
     this.purchase = p
     this.problem = null
     this.step = 'asking'
+    const ended = () => this.step !== 'asking' || this.purchase !== p // cancelled, while the wallet was asked
     try {
       if (!(await session.connect())) return this.cancel()
       await this.prepareWallet(p.price)
       const offer = await this.ask(p)
-      if (!offer) return
+      if (!offer || ended()) return
       this.show(offer)
       if (micros(offer.price) !== micros(p.price)) {
         this.problem = { kind: 'price', title: 'The price has changed', text: `It was ${money(p.price)} and is now ${money(offer.price)}. Nothing was paid.` }
       }
     } catch (e) {
-      this.fail(e)
+      if (!ended()) this.fail(e)
     }
   }
 
