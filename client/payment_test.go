@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/go-json-experiment/json"
@@ -260,6 +261,46 @@ func TestUnknownOutcomeIsResumed(t *testing.T) {
 		t.Errorf("it asked for %d new offers", n-before)
 	}
 	s.spent(t, comPrice, 1)
+}
+
+// A caller that stops while the outcome of a renewal is unknown, and then reads the
+// expiry again before it repeats the call, pays once.
+func TestUnknownRenewalIsResumed(t *testing.T) {
+	s, name := owned(t)
+	expiry := func() time.Time {
+		d, err := s.Domain(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.ExpiresAt
+	}
+	first := expiry()
+	ctx, leave := context.WithCancel(t.Context())
+	s.wire.set(nil, func(req *http.Request, _ *http.Response) error {
+		if !paying(req) {
+			return nil
+		}
+		leave()
+		return errCut
+	})
+	_, err := s.Renew(ctx, api.RenewRequest{Domain: name, ExpectedExpiresAt: first})
+	if _, ok := errors.AsType[*client.Unknown](err); !ok {
+		t.Fatalf("got %v", err)
+	}
+	s.wire.set(nil, nil)
+	order, err := s.Renew(t.Context(), api.RenewRequest{Domain: name, ExpectedExpiresAt: expiry(), MaxPrice: new("19.00")})
+	if err != nil || order.Done == nil || order.JobID != order.Done.JobID {
+		t.Fatalf("got %+v, %v", order, err)
+	}
+	if want := first.AddDate(1, 0, 0); !order.Done.NewExpiresAt.Equal(want) || !expiry().Equal(want) {
+		t.Errorf("it expires at %s, %s in the answer, want %s", expiry(), order.Done.NewExpiresAt, want)
+	}
+	s.spent(t, 2*comPrice, 2)
+	// The outcome is known: the next call is another renewal.
+	if _, err := s.Renew(t.Context(), api.RenewRequest{Domain: name, ExpectedExpiresAt: expiry()}); err != nil {
+		t.Fatal(err)
+	}
+	s.spent(t, 3*comPrice-client.Dollar, 3)
 }
 
 // Identical concurrent calls buy one name for one price.

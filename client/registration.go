@@ -2,8 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -36,11 +38,36 @@ func (c *Client) QuoteRegistration(ctx context.Context, in api.RegisterRequest) 
 }
 
 // Renew adds years to a name. Any wallet may pay; the owner does not change.
+//
+// While the outcome of a payment for the same name and years is not known, a call with
+// another ExpectedExpiresAt repeats that payment, too: if it has renewed the name, a
+// caller that reads the expiry again finds a later one.
 func (c *Client) Renew(ctx context.Context, in api.RenewRequest) (Order, error) {
 	in.DryRun = false
 	bought := in
-	bought.MaxPrice = nil
-	return c.order(ctx, "/domains/renew", in, bought, in.MaxPrice)
+	bought.MaxPrice, bought.ExpectedExpiresAt = nil, time.Time{}
+	out, err := c.order(ctx, "/domains/renew", in, bought, in.MaxPrice)
+	if e, ok := errors.AsType[*Error](err); ok && e.Code == CodePaymentInvalid && e.Offer == nil && e.JobID != "" {
+		return c.earlierRenewal(ctx, e)
+	}
+	return out, err
+}
+
+// earlierRenewal returns the order of a payment that has renewed a name before, with another
+// ExpectedExpiresAt. The service refuses that payment with no, which names the order.
+func (c *Client) earlierRenewal(ctx context.Context, no *Error) (Order, error) {
+	job, err := c.Job(ctx, no.JobID)
+	if err != nil {
+		return Order{}, errors.Join(no, err)
+	}
+	out := Order{JobID: job.JobID, Domain: job.Domain, Done: job.Result}
+	if out.Done == nil {
+		out.Pending = &api.PendingOrder{
+			Status: "pending", JobID: job.JobID, Domain: job.Domain, Message: job.Message,
+			PollURL: path("domains", "status", job.JobID), PollInterval: job.PollInterval, Payment: job.Payment,
+		}
+	}
+	return out, JobError(job)
 }
 
 // QuoteRenewal makes every check of Renew and buys nothing.

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 
@@ -118,11 +120,15 @@ func (s *session) password(prompt string) (string, error) {
 }
 
 // newPassword asks twice, to detect typos. An empty one, such as that of an empty file, would
-// leave the key readable to anybody.
+// leave the key readable to anybody; one that nobody can type, such as UTF-16 of PowerShell,
+// is lost with its file.
 func (s *session) newPassword() (string, error) {
 	first, err := s.password("New password: ")
-	if err == nil && first == "" {
+	switch {
+	case err == nil && first == "":
 		err = usagef("the password is empty: nothing was stored")
+	case err == nil && (!utf8.ValidString(first) || strings.ContainsFunc(first, isUntypable)):
+		err = usagef("the password is not one line of text in UTF-8 without a byte order mark: nothing was stored")
 	}
 	if err != nil || s.passwordFile != "" {
 		return first, err
@@ -136,6 +142,8 @@ func (s *session) newPassword() (string, error) {
 	}
 	return first, nil
 }
+
+func isUntypable(r rune) bool { return unicode.IsControl(r) || r == '\ufeff' }
 
 // secret reads a line without echo. Without a terminal its error names the flag.
 func (s *session) secret(prompt, flag string) (string, error) {

@@ -107,16 +107,15 @@ func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	forward := httputil.NewSingleHostReverseProxy(target)
-	paid := make(chan struct{}, 100)
-	var lose atomic.Bool // responses to paid requests
-	lose.Store(true)
+	paid := make(chan string, 100) // paths
+	var lose atomic.Bool           // responses to paid requests
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !lose.Load() || r.Header.Get("PAYMENT-SIGNATURE") == "" {
 			forward.ServeHTTP(w, r)
 			return
 		}
 		forward.ServeHTTP(httptest.NewRecorder(), r.Clone(context.WithoutCancel(r.Context()))) // processed, but the response is lost
-		paid <- struct{}{}
+		paid <- r.URL.Path
 		<-r.Context().Done()
 	}))
 	defer front.Close()
@@ -128,24 +127,29 @@ func TestInterruptedPurchaseIsRepeated(t *testing.T) {
 	if _, err := c.Faucet(t.Context(), api.FaucetRequest{WalletAddress: key.Address().Hex()}); err != nil {
 		t.Fatal(err)
 	}
-	order := []string{"register", strings.ToLower("i" + key.Address().Hex()[2:12] + ".com"), "--max-price", "20"}
-	cmd, said := s.command(order...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	<-paid
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait() // the exit code is checked
-	if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(said.String(), "run the same command again") {
-		t.Fatalf("got exit code %d: %s", got, said)
-	}
-	lose.Store(false)
-	if out := s.run(t, 0, order...); strings.Contains(out, "authorizing") {
-		t.Errorf("it signed anew: %s", out)
-	}
-	if out := s.run(t, 0, "wallet", "balance"); out != "986.94\n" {
-		t.Errorf("got %s", out)
+	name := strings.ToLower("i" + key.Address().Hex()[2:12] + ".com")
+	for _, step := range []struct{ command, balance string }{{"register", "986.94\n"}, {"renew", "973.88\n"}} {
+		order := []string{step.command, name, "--max-price", "20"}
+		lose.Store(true)
+		cmd, said := s.command(order...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for <-paid != "/domains/"+step.command {
+		}
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // the exit code is checked
+		if got := cmd.ProcessState.ExitCode(); got != 130 || !strings.Contains(said.String(), "run the same command again") {
+			t.Fatalf("%s: got exit code %d: %s", step.command, got, said)
+		}
+		lose.Store(false)
+		if out := s.run(t, 0, order...); strings.Contains(out, "authorizing") || !strings.Contains(out, name) {
+			t.Errorf("%s: it signed anew: %s", step.command, out)
+		}
+		if out := s.run(t, 0, "wallet", "balance"); out != step.balance {
+			t.Errorf("%s: got %s", step.command, out)
+		}
 	}
 }

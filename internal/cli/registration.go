@@ -62,7 +62,7 @@ func renewCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		in.ExpectedExpiresAt = held.ExpiresAt // running the command twice adds the years once
+		in.ExpectedExpiresAt = held.ExpiresAt // two commands at once add the years once
 		return s.order(how,
 			func(c *client.Client) (api.Quote, error) { return c.QuoteRenewal(s.ctx, in) },
 			func(ctx context.Context, c *client.Client) (client.Order, error) { return c.Renew(ctx, in) })

@@ -125,7 +125,7 @@ func (s *Server) steps(g *guide) {
 		"`GET %[1]s/domains/search?query=example` says under which TLDs a name is available and what it costs, the first year and later ones.",
 		"`POST %[1]s/domains/register` with `{\"domain\":\"example.com\",\"maxPriceUsd\":\"20.00\"}` is answered 402 with an offer: in the header `PAYMENT-REQUIRED` (x402 version 2) and in the body (version 1). With `\"dryRun\":true` every check is made and nothing is bought.",
 		"Sign the offer with the wallet that is to own the name (EIP-3009, scheme exact) and repeat the call with `PAYMENT-SIGNATURE` or `X-PAYMENT`. Stock x402 clients refuse more than 1 USDC: raise their cap.",
-		"201 is the name. 202 is a job: ask `poll_url` until it is completed, and never pay again for it. Repeating a paid call repeats its answer and never charges twice; what cannot be delivered is paid back.",
+		"201 is the name. 202 is a job: ask `poll_url` until it is completed, and never pay again for it. Repeating a call with the same payment repeats its answer and never charges twice; what cannot be delivered is paid back. Stock clients sign a new payment instead, so send `expectedExpiresAt` with a renewal: a second one is refused before it is paid.",
 		"For DNS, sign in: `GET %[1]s/auth/nonce`, sign the message (EIP-4361), `POST %[1]s/auth/verify`, and send the token as `Authorization: Bearer`.",
 		"`POST %[1]s/dns/example.com` with `{\"type\":\"A\",\"host\":\"@\",\"value\":\"192.0.2.10\"}` adds a record; it is paid like an order.",
 	} {

@@ -66,6 +66,10 @@ func TestRegister(t *testing.T) {
 			t.Errorf("got %+v", j)
 		}
 		s.register(t, "first.com", s.promise(s.buyer(t), comPrice).header(t)).expect(t, 409, deed.CodeDomainUnavailable)
+		// A stock client whose answer was lost asks for an offer again.
+		if lost := s.register(t, "first.com", ""); lost.status != 409 || !strings.Contains(lost.body, "registered here, by "+string(a.wallet)) {
+			t.Errorf("got %d %s, want the owner", lost.status, lost.body)
+		}
 		token := "Bearer " + s.tokens(t, a).Access
 		if acc := read[api.Account](t, s.get(t, "/account", "Authorization", token)); acc.TotalSpent != "13.06" || acc.TotalSpentCents != 1306 || acc.ActiveDomains != 1 {
 			t.Errorf("got %+v", acc)

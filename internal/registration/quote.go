@@ -94,9 +94,19 @@ func (s *Service) quoteNew(ctx context.Context, r order.Request) (q order.Quote,
 		return q, facts, err
 	}
 	if !a.Available {
-		return q, facts, deed.WithNext(deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", r.Name, a.Reason), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
+		return q, facts, deed.WithNext(s.unavailable(ctx, r.Name, a.Reason), deed.Next{Action: deed.ActionSearch, Domain: r.Name})
 	}
 	return q, facts, s.checkUnclaimed(ctx, r)
+}
+
+// unavailable returns the error for a name that the registrar does not sell. Of a name that
+// is registered here it says by whom: a buyer whose answer was lost asks again without a
+// payment, and is told that the name is bought already.
+func (s *Service) unavailable(ctx context.Context, name deed.Name, reason string) error {
+	if is, err := s.Names.Registration(ctx, name); err == nil {
+		return deed.Errorf(deed.CodeDomainUnavailable, "%s is registered here, by %s", name, is.Owner)
+	}
+	return deed.Errorf(deed.CodeDomainUnavailable, "%s is %s", name, reason)
 }
 
 // checkUnclaimed fails with CodeDomainUnavailable when the name is registered here, or

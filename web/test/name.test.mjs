@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { axe, button, buyName, connect, heading, newAccount, newName, openPage, pay, picture, problem, signIn, test } from './lib.mjs'
+import { axe, button, buyName, connect, heading, newAccount, newName, openPage, pay, picture, problem, signIn, test, unroute } from './lib.mjs'
 
 test('the records of a name: edit, queue, undo, pay once, history, go back', async () => {
   const account = newAccount()
@@ -46,7 +46,14 @@ test('the records of a name: edit, queue, undo, pay once, history, go back', asy
   await axe(page, 'the history')
   await picture(page, 'history')
   await button(page, 'Go back for 0.20 USDC').click()
+  // The page is reloaded while the answer to the payment is unknown.
+  await page.route('**/rollback/*', (route) => (route.request().headers()['payment-signature'] ? route.abort() : route.continue()))
   await pay(page)
+  await page.getByText('The connection was lost.').waitFor()
+  assert.ok(await button(page, /^Compare and go back/).first().isDisabled(), 'another revision can be chosen')
+  await page.reload()
+  await page.getByText('The connection was lost.').waitFor()
+  await unroute(page)
   await page.getByText('The records are as they were.').waitFor()
   assert.deepEqual(errors, [])
   await context.close()
@@ -232,7 +239,27 @@ test('a zone file is exported, dropped and imported', async () => {
   await button(page, 'Import for 0.10 USDC').waitFor()
   await axe(page, 'the import')
   await button(page, 'Import for 0.10 USDC').click()
+  // The offer was for another way of importing, and for another file.
+  await heading(page, 'Before you sign').waitFor()
+  await page.getByLabel('Replace all records').check()
+  await button(page, 'Show the changes and the price').click()
+  await button(page, 'Import for 0.20 USDC').click()
+  await heading(page, 'Before you sign').waitFor()
+  await page.getByLabel('Add what is in the file').check()
+  await file.fill('a A 192.0.2.1\n')
+  await button(page, 'Show the changes and the price').click()
+  await button(page, 'Import for 0.10 USDC').waitFor()
+  await file.fill(text)
+  await button(page, 'Show the changes and the price').click()
+  await button(page, 'Import for 0.10 USDC').click()
+  // The page is reloaded while the answer to the payment is unknown.
+  await page.route('**/import?mode=merge', (route) => (route.request().headers()['payment-signature'] ? route.abort() : route.continue()))
   await pay(page)
+  await page.getByText('The connection was lost.').waitFor()
+  assert.ok(await file.isDisabled(), 'what is being paid for can be changed')
+  await page.reload()
+  await page.getByText('The connection was lost.').waitFor()
+  await unroute(page)
   await page.getByText('The zone file is imported.').waitFor()
   await page.getByRole('cell', { name: 'blog' }).first().waitFor()
   assert.deepEqual(errors, [])

@@ -107,8 +107,18 @@ test('a premium name is renewed at its own price', async () => {
   await connect(page)
   await heading(page, 'Before you sign').waitFor()
   assert.equal(await problem(page, 'price').count(), 0, 'the offer differs from what the page said')
+  const other = await context.newPage()
+  await other.goto(page.url())
+  await button(other, `Renew for ${price} USDC`).waitFor()
   await pay(page)
   await page.getByText('Confirmed by the registry').waitFor()
+  // The other tab does not renew the name once more, and says when it expires now.
+  await button(other, `Renew for ${price} USDC`).click()
+  await connect(other)
+  await problem(other, 'stale').getByText('The name was renewed in the meantime.').waitFor()
+  await other.getByText(`Expires`).and(other.getByText(String(new Date().getUTCFullYear() + 2))).waitFor()
+  await button(other, `Renew for ${price} USDC`).click()
+  await heading(other, 'Before you sign').waitFor()
   await context.close()
 })
 

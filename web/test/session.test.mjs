@@ -22,6 +22,14 @@ test('an expired token is renewed once, silently', async () => {
   await context.close()
 })
 
+test('a computer whose clock is three hours ahead: signing in', async () => {
+  const { page, context } = await openPage()
+  await page.clock.install({ time: Date.now() + 3 * 60 * 60 * 1000 })
+  await signIn(page, '/app/names')
+  await heading(page, 'No names yet').waitFor()
+  await context.close()
+})
+
 test('another account in the wallet: signing in as it', async () => {
   const { page, wallet, context } = await openPage()
   await signIn(page, '/app/names')

@@ -169,6 +169,24 @@ test('the connection is lost while the payment is sent', async () => {
   await context.close()
 })
 
+test('the wallet answers after the time limit of the payment', async () => {
+  const { page, wallet, context, name } = await atReview()
+  let sign
+  wallet.held = new Promise((resolve) => (sign = resolve))
+  await pay(page)
+  await button(page, 'Sign in your wallet…').waitFor()
+  await page.evaluate(() => {
+    const now = Date.now
+    Date.now = () => now() + 280_000
+  })
+  sign()
+  await problem(page, 'stale').getByText('Please check again.').waitFor() // it was not sent
+  await pay(page)
+  await heading(page, `${name} is yours.`).waitFor()
+  assert.equal(wallet.asked('eth_signTypedData_v4').length, 2)
+  await context.close()
+})
+
 test('a reload at every step: the payment that was sent is repeated', async () => {
   const { page, wallet, context, name, account } = await atReview()
   await page.reload() // before signing: nothing is lost, nothing is paid

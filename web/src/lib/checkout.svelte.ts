@@ -34,6 +34,7 @@ export class Checkout {
   retrying = $state('') // why a sent payment is sent again
   balance = $state.raw<bigint | null>(null)
   purchase = $state.raw<Purchase | null>(null)
+  paying = $derived(this.step === 'signing' || this.step === 'sending') // what is bought cannot be changed any more
   private payer = ''
 
   constructor(
@@ -53,17 +54,18 @@ export class Checkout {
     this.purchase = p
     this.problem = null
     this.step = 'asking'
+    const ended = () => this.step !== 'asking' || this.purchase !== p // cancelled, while the wallet was asked
     try {
       if (!(await session.connect())) return this.cancel()
       await this.prepareWallet(p.price)
       const offer = await this.ask(p)
-      if (!offer) return
+      if (!offer || ended()) return
       this.show(offer)
       if (micros(offer.price) !== micros(p.price)) {
         this.problem = { kind: 'price', title: 'The price has changed', text: `It was ${money(p.price)} and is now ${money(offer.price)}. Nothing was paid.` }
       }
     } catch (e) {
-      this.fail(e)
+      if (!ended()) this.fail(e)
     }
   }
 
@@ -103,21 +105,27 @@ export class Checkout {
     if (!offer || !authorization || !purchase || !session.wallet) return
     this.problem = null
     if (session.address !== this.payer) return this.switched()
-    if (Number(authorization.validBefore) * 1000 < serverNow() + 30_000) {
-      this.show(offer)
-      this.problem = { kind: 'stale', title: 'Please check again', text: 'The time limit of the payment was about to pass. It has been renewed.' }
-      return
-    }
+    if (this.isLate(offer, authorization)) return
     this.step = 'signing'
     try {
       await selectChain(session.wallet.provider) // it may have been changed since
       const signature: string = await session.wallet.provider.request({ method: 'eth_signTypedData_v4', params: [authorization.from, this.typed] })
+      if (this.isLate(offer, authorization)) return
       const entry: Entry = { ...purchase, payment: paymentHeader(offer, authorization, signature), price: offer.price, payer: this.payer }
       journal.write(entry)
       await this.deliver(entry)
     } catch (e) {
       this.fail(e, 'review')
     }
+  }
+
+  /** Whether the service would refuse a payment because it expires too soon. The offer is shown again then, with a new limit. */
+  private isLate(offer: Offer, authorization: Authorization): boolean {
+    if (Number(authorization.validBefore) * 1000 >= serverNow() + 30_000) return false
+    if (session.address !== this.payer) return (this.switched(), true)
+    this.show(offer)
+    this.problem = { kind: 'stale', title: 'Please check again', text: 'The time limit of the payment has passed, or was about to. Nothing was paid, and the limit is renewed.' }
+    return true
   }
 
   /** A payment is prepared for one account. When the wallet changes it, or is locked, start over. */

@@ -1,5 +1,5 @@
 // Who uses the page: the connected wallet, and the wallet that is signed in.
-import { ApiError, call, type Answer, type Options } from './api'
+import { ApiError, call, serverNow, type Answer, type Options } from './api'
 import { checksum } from './format'
 import { askPeers, dropTokens, keepTokens, onTokens, renew, tokens } from './tokens'
 import { discover, type Wallet } from './wallet'
@@ -82,7 +82,7 @@ class Session {
     const { body: n } = await call<any>('GET', '/auth/nonce')
     if (n.domain !== location.host) throw new ForeignSite(n.uri)
     const address = checksum(this.address)
-    const message = `${n.domain} wants you to sign in with your Ethereum account:\n${address}\n\n${statement}\n\nURI: ${n.uri}\nVersion: ${n.version}\nChain ID: ${n.chainId}\nNonce: ${n.nonce}\nIssued At: ${new Date().toISOString()}`
+    const message = `${n.domain} wants you to sign in with your Ethereum account:\n${address}\n\n${statement}\n\nURI: ${n.uri}\nVersion: ${n.version}\nChain ID: ${n.chainId}\nNonce: ${n.nonce}\nIssued At: ${new Date(serverNow()).toISOString()}`
     const hex = '0x' + [...new TextEncoder().encode(message)].map((b) => b.toString(16).padStart(2, '0')).join('')
     return { message, signature: await this.wallet.provider.request({ method: 'personal_sign', params: [hex, address] }) }
   }
