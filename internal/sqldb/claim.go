@@ -114,6 +114,14 @@ func (s Payments) ParkLost(ctx context.Context) (lost []order.Payment, err error
 	return lost, err
 }
 
+// Undecided reports whether lost payments wait for a decision.
+func (s Payments) Undecided(ctx context.Context) (undecided bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM payments WHERE state = 'unclaimed' AND lost_at IS NOT NULL`).Scan(&undecided)
+	return undecided, err
+}
+
 // Dust returns the transfers of a wallet that were too small to be refunded
 // automatically.
 func (s Payments) Dust(ctx context.Context, w deed.Wallet) ([]order.Payment, error) {
