@@ -82,8 +82,8 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, placed order.Placed
 		return err
 	}
 	id := order.JobID(p.ID)
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3 WHERE id = $4`,
-		placed.Attempts, order.OrderReference(id, placed.Attempts), placed.Backend, id)
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3, from_at = $4 WHERE id = $5`,
+		placed.Attempts, order.OrderReference(id, placed.Attempts), placed.Backend, unixOrZero(placed.From), id)
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}
