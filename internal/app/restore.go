@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"deed.example/deed"
 	"deed.example/deed/internal/registration"
 	"deed.example/deed/internal/sqldb"
 )
@@ -56,6 +57,21 @@ func (a *App) FinishRestore(ctx context.Context, dryRun bool) ([]registration.Re
 		}
 	}
 	return all, err
+}
+
+// deleteUnpaid deletes a name whose renewal nobody has paid for. While payments that a restored
+// backup lacks are not decided on, one of them may have paid for it.
+func (a *App) deleteUnpaid(ctx context.Context, name deed.Name) error {
+	if a.money != nil {
+		undecided, err := a.paymentRows().Undecided(ctx)
+		if err != nil {
+			return err
+		}
+		if undecided {
+			return errors.New("payments that the restored backup lacks are not decided on, and one may have paid for it: see deed admin restore finish")
+		}
+	}
+	return a.registrar.Delete(ctx, name)
 }
 
 // checkRestored makes sure that nothing is delivered that was refunded after the

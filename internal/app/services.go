@@ -49,7 +49,7 @@ func (a *App) wireServices() {
 	}
 	a.Lifecycle = &registration.Lifecycle{
 		Names: held, Manager: a.registrar, Servers: a.config.Nameservers, Pace: a.pace, Grace: a.prices.GraceDays, Now: a.calendar.Now,
-		Delete: a.registrar.Delete, Observe: a.metrics.Compared, Arrived: a.names.Arrived, DS: a.dns.dsOf, Log: a.log,
+		Delete: a.deleteUnpaid, Observe: a.metrics.Compared, Arrived: a.names.Arrived, DS: a.dns.dsOf, Log: a.log,
 	}
 	a.LateOrders = &registration.LateOrders{Store: a.lateOrders(), Backend: a.registrar.Backend, Now: a.now, RegistryNow: a.calendar.Now, Log: a.log}
 	a.zones = a.newZones()

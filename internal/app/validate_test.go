@@ -224,6 +224,11 @@ func TestBlocksAreChecked(t *testing.T) {
 	writeHexKey(t, key, "secret")
 	empty := filepath.Join(t.TempDir(), "empty")
 	writeHexKey(t, empty, "\n")
+	public := filepath.Join(t.TempDir(), "public")
+	writeHexKey(t, public, "\n")
+	if err := os.Chmod(public, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	vendor := func(more map[string]string) map[string]string {
 		values := map[string]string{"key_file": key, "organization": "organization_01h45ytscbebyvny4gc8cr8ma2", "contact": "contact_01h45ytscbebyvny4gc8cr8ma2"}
 		maps.Copy(values, more)
@@ -246,6 +251,8 @@ func TestBlocksAreChecked(t *testing.T) {
 		"an empty file":   {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"key_file": empty}), "com")}, []string{"registrar.a: key_file names an empty file"}},
 		"an empty certificate": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "cert_file": empty, "key_file": empty}, "com")},
 			[]string{"registrar.a: ", "cert_file " + empty}},
+		"a certificate whose key others can read": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "cert_file": public, "key_file": public}, "com")},
+			[]string{"registrar.a: ", "key_file " + public}},
 		"an empty authority": {[]RegistrarConfig{block("a", "epp", map[string]string{"address": "127.0.0.1:700", "client_id": "x", "password_file": key, "ca_file": empty}, "com")},
 			[]string{"registrar.a: ", "ca_file " + empty}},
 		"a wrong number": {[]RegistrarConfig{block("a", "opusdns", vendor(map[string]string{"requests_per_second": "0"}), "com")}, []string{"requests_per_second must be a number from 1 to 1000"}},

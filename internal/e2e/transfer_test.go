@@ -12,6 +12,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/api"
 	"deed.example/deed/internal/dnssec"
+	"deed.example/deed/internal/registrar/local"
 )
 
 func (s *env) transferPrice(t *testing.T) deed.USDC {
@@ -171,6 +172,38 @@ func TestTransferOut(t *testing.T) {
 		s.pass(t, 5*day)
 		s.get(t, "/domains/first.com").expect(t, 404, deed.CodeNotFound)
 		s.audit(t)
+	})
+}
+
+// An owner who did not order a transfer away rejects it with the lock, and the code that started
+// it is of no use any more.
+func TestLockRejectsATransfer(t *testing.T) {
+	rejects := func(t *testing.T, s *env, registry *local.Registry) {
+		token := s.bearer(t, s.bought(t, "first.com"))
+		s.pass(t, 61*day)
+		code := deed.Secret(read[api.AuthCode](t, s.do(t, "POST", "/domains/first.com/authcode", "", "Authorization", token)).AuthCode)
+		if err := registry.Leave(t.Context(), "first.com", code); err != nil {
+			t.Fatal(err)
+		}
+		s.pass(t, day)
+		if d := s.domain(t, "first.com"); d.Status != "transferring" || !says(d.Warnings, "lock the name") {
+			t.Errorf("got %+v", d)
+		}
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":true}`, "Authorization", token).expect(t, 200, "")
+		s.pass(t, 2*time.Minute)
+		if d := s.domain(t, "first.com"); d.Status != "active" || !d.Locked || !has(d.Events, "transfer_out_stopped") {
+			t.Errorf("got %+v", d)
+		}
+		s.do(t, "PUT", "/domains/first.com/lock", `{"locked":false}`, "Authorization", token).expect(t, 200, "")
+		if err := registry.Leave(t.Context(), "first.com", code); deed.CodeOf(err) != deed.CodeValidation {
+			t.Errorf("the code of the transfer: got %v", err)
+		}
+		s.audit(t)
+	}
+	eachEnv(t, func(t *testing.T, s *env) { rejects(t, s, s.registry) })
+	t.Run("EPP", func(t *testing.T) {
+		e := openEPPEnv(t, nil)
+		rejects(t, e.env, e.outside)
 	})
 }
 

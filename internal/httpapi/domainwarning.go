@@ -100,7 +100,7 @@ var phaseWarnings = map[lifecycle.Phase]string{
 
 // transferringWarning explains to the owner what a pending transfer means.
 func (s *Server) transferringWarning(r lifecycle.Registration) string {
-	text := "another registrar has asked for the name, and gets it soon: if you did not order that, tell " + cmp.Or(s.Contact, "the operator") + " at once"
+	text := "another registrar has asked for the name, and gets it soon: if you did not order that, lock the name, which rejects the transfer"
 	if s.serves(r) {
 		text += "; our name servers stop answering for it then"
 	}

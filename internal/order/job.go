@@ -53,8 +53,9 @@ func JobOfReference(reference string) string {
 
 // Placed is what a registrar knows of the orders of a job that the database has lost.
 type Placed struct {
-	Attempts int    // orders that were placed; 0 if none is known
-	Backend  string // the registrar of the last
+	Attempts int       // orders that were placed; 0 if none is known
+	Backend  string    // the registrar of the last
+	From     time.Time // the expiry that a renewal started at, if only that tells whether it is done
 }
 
 // A Step is a state of a job and the time it was reached.

@@ -170,6 +170,19 @@ type TransferDecider interface {
 	DecideTransfer(ctx context.Context, name deed.Name, approve bool) error
 }
 
+// DecideTransfer implements TransferDecider with the backends that can decide transfers.
+func (r *Router) DecideTransfer(ctx context.Context, name deed.Name, approve bool) error {
+	b, err := r.of(ctx, name)
+	if err != nil {
+		return err
+	}
+	decider, ok := b.Manager.(TransferDecider)
+	if !ok {
+		return deed.Errorf(deed.CodeNotFound, "the registrar of %s decides no transfers", name)
+	}
+	return r.observe(ctx, b, "decide_transfer", func(ctx context.Context) error { return decider.DecideTransfer(ctx, name, approve) })
+}
+
 // A Monitored backend knows what its operator should be told before it breaks. A
 // Registrar may implement it.
 type Monitored interface {

@@ -124,6 +124,9 @@ func (l *Lifecycle) Advance(ctx context.Context, name string) error {
 
 // update applies the registry's record and moves the name to its current phase.
 func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) error {
+	if waits, err := l.awaitRenewal(ctx, was, h, now); waits || err != nil {
+		return err
+	}
 	grace := l.Grace(was.Name.TLD())
 	h, err := l.deleteUnpaid(ctx, was, h, now)
 	if err != nil {
@@ -162,6 +165,19 @@ func (l *Lifecycle) update(ctx context.Context, was lifecycle.Registration, h li
 	events = append(events, statusEvents(was, is, now)...)
 	_, err = l.Names.UpdateRegistration(ctx, was, is, append(events, state.Events...), next)
 	return err
+}
+
+// awaitRenewal leaves a name as it is whose expiry at the registry is later than ours while an
+// order for it is open: the order may have led to it, and stores it when it is done. If it was
+// stored before, the order would start there, and order other years, or be refunded.
+func (l *Lifecycle) awaitRenewal(ctx context.Context, was lifecycle.Registration, h lifecycle.Holding, now time.Time) (waits bool, err error) {
+	if !h.Expires.After(was.Expires) {
+		return false, nil
+	}
+	if waits, err = l.Names.HasOpenOrder(ctx, was.Name); waits && err == nil {
+		_, err = l.Names.UpdateRegistration(ctx, was, was, nil, now.Add(registryRetryDelay))
+	}
+	return waits, err
 }
 
 // arrived calls Arrived if the registry has delegated the name to us since the last comparison.

@@ -9,6 +9,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 )
 
 // A View is a registration with everything shown about it.
@@ -120,13 +121,18 @@ func (s *Service) AuthCode(ctx context.Context, who deed.Wallet, name deed.Name)
 	return code, s.recordAction(ctx, r, lifecycle.OwnerAction{Wallet: who, Kind: lifecycle.ActionAuthCode})
 }
 
-// SetLock forbids or allows a transfer to another registrar.
+// SetLock forbids or allows a transfer to another registrar. The lock rejects a transfer that
+// is pending.
 func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, locked bool) error {
 	r, err := s.owned(ctx, who, name)
 	if err != nil {
 		return err
 	}
-	if err := s.Manager.SetLock(ctx, name, locked); err != nil {
+	err = s.Manager.SetLock(ctx, name, locked)
+	if locked && deed.CodeOf(err) == deed.CodeValidation {
+		err = s.rejectTransfer(ctx, name, err)
+	}
+	if err != nil {
 		return s.compareUnanswered(ctx, name, fmt.Errorf("lock %s: %w", name, err))
 	}
 	r.Locked = locked
@@ -135,6 +141,22 @@ func (s *Service) SetLock(ctx context.Context, who deed.Wallet, name deed.Name, 
 		action.Kind = lifecycle.ActionLock
 	}
 	return s.recordAction(ctx, r, action)
+}
+
+// rejectTransfer rejects the transfer because of which the name cannot be locked, and locks it.
+// If none is pending, it returns why the name was not locked.
+func (s *Service) rejectTransfer(ctx context.Context, name deed.Name, refused error) error {
+	decider, ok := s.Manager.(registrar.TransferDecider)
+	if !ok {
+		return refused
+	}
+	switch err := decider.DecideTransfer(ctx, name, false); {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return refused
+	case err != nil:
+		return err
+	}
+	return s.Manager.SetLock(ctx, name, true)
 }
 
 // HandOver transfers the name to another wallet, which then counts as the one that

@@ -3,6 +3,8 @@ package registration_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registration"
 )
 
 func (e *env) quoteRenewal() (order.Quote, error) {
@@ -40,6 +43,44 @@ func TestQuoteDuringARenewal(t *testing.T) {
 	_, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}, &wallet{e: e, nonce: "2"})
 	if err != nil || asked != 1 || !r.Expires.Equal(e.now.AddDate(2, 0, 0)) {
 		t.Errorf("got %s, %v, asked %d times", r.Expires, err, asked)
+	}
+}
+
+// compare compares a name with its registry.
+func (e *env) compare(name string) {
+	e.t.Helper()
+	all := &registration.Lifecycle{Names: e.names, Manager: e.registry, Servers: ownServers, Grace: e.Prices.GraceDays, Now: func() time.Time { return e.now }, Log: slog.New(slog.DiscardHandler)}
+	if err := all.Advance(e.t.Context(), name); err != nil {
+		e.t.Fatal(err)
+	}
+}
+
+// While a renewal is being recorded, a comparison with the registry does not correct what the
+// renewal changes, and the owner is not told of a correction.
+func TestComparedDuringARenewal(t *testing.T) {
+	e := newEnv(t)
+	_, before, err := e.register("first.com", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Step = func(name string) {
+		if name != "job: ordered" {
+			return
+		}
+		e.compare("first.com")
+		if r, err := e.names.Registration(t.Context(), "first.com"); err != nil || !r.Expires.Equal(before.Expires) {
+			t.Errorf("got %s, %v, want %s", r.Expires, err, before.Expires)
+		}
+	}
+	_, r, err := e.buy(order.Purchase{Kind: order.PurchaseRenewal, Name: "first.com", Years: 1}, &wallet{e: e, nonce: "2"})
+	if err != nil || !r.Expires.Equal(before.Expires.AddDate(1, 0, 0)) {
+		t.Fatalf("got %s, %v", r.Expires, err)
+	}
+	e.Step = nil
+	e.compare("first.com")
+	events, err := e.names.Events(t.Context(), r)
+	if err != nil || slices.ContainsFunc(events, func(e lifecycle.Event) bool { return e.Type == lifecycle.EventCorrected }) {
+		t.Errorf("got %v, %v", events, err)
 	}
 }
 

@@ -87,7 +87,7 @@ type Recovered struct {
 //   - An order that was refunded before the restore is not delivered, even if the registrar
 //     has executed it since.
 //   - A payment whose order may be at a registrar that cannot find it is left undecided,
-//     unless it was refunded before, and so is one for a renewal whose price is not clear.
+//     unless it was refunded before, or its mandate tells what it renewed, and so is one for a renewal whose price is not clear.
 //     Until it is decided on, no node refunds it.
 //   - Jobs that were open in the backup continue from their last known attempt, or end when
 //     their payment was refunded since. A renewal that is not done is cancelled, unless its
@@ -135,6 +135,9 @@ func (r *Restore) decide(ctx context.Context, p order.Payment, dryRun bool) (Rec
 // decideByOrder decides on a lost payment by the order that it paid for.
 func (r *Restore) decideByOrder(ctx context.Context, p order.Payment, dryRun bool) (Recovered, error) {
 	o, placed, err := r.find(ctx, order.JobID(p.ID), dryRun)
+	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
+		o, placed, err = r.findByMandate(ctx, p, err)
+	}
 	if errors.Is(err, registrar.ErrOrdersNotSearchable) {
 		var back bool
 		undecided := err.Error()

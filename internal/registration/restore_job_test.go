@@ -99,3 +99,50 @@ func TestFinishRestoreCancelsLaterOrders(t *testing.T) {
 		t.Errorf("got %+v, %v", status, err)
 	}
 }
+
+// A renewal that was not ordered in the backup, and that a registrar which cannot find orders
+// has executed since, is delivered, also if the name is compared with its registry first: its
+// payment does not go back, and no other year is ordered.
+func TestRenewalExecutedSinceTheBackup(t *testing.T) {
+	for title, from := range map[string]bool{"from any expiry": false, "from that expiry": true} {
+		t.Run(title, func(t *testing.T) {
+			e := newEnv(t)
+			_, held, err := e.register("kept.com", "0x0c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := order.Purchase{Kind: order.PurchaseRenewal, Name: "kept.com", Years: 1}
+			if from {
+				p.From = held.Expires
+			}
+			paid, err := (&wallet{e: e, nonce: "0x0d"}).Collect(t.Context(), order.Quote{Amount: 1306 * deed.Cent}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			placed := registrar.Order{Kind: registrar.OrderRenew, Reference: order.OrderReference(order.JobID(paid.ID), 1), Name: "kept.com", Years: 1, From: held.Expires}
+			if err := e.registry.Place(t.Context(), placed); err != nil {
+				t.Fatal(err)
+			}
+			router, err := registrar.NewRouter(e.names, registrar.Backend{Name: "unable", Rest: true, Registrar: struct{ registrar.Registrar }{e.registry}, Manager: e.registry})
+			if err != nil {
+				t.Fatal(err)
+			}
+			restore := e.restore()
+			restore.Orders, restore.Lookup = router, router
+			if _, err := restore.Finish(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			e.compare("kept.com")
+			if err := e.engine.AdvanceJob(t.Context(), order.JobID(paid.ID)); err != nil {
+				t.Fatal(err)
+			}
+			if p, err := e.payments.Payment(t.Context(), paid.ID); err != nil || p.State != order.PaymentConsumed {
+				t.Errorf("the payment: got %s, %v", p.State, err)
+			}
+			h, err := e.registry.Holding(t.Context(), "kept.com")
+			if want := held.Expires.AddDate(1, 0, 0); err != nil || !h.Expires.Equal(want) {
+				t.Errorf("got %s, %v, want %s", h.Expires, err, want)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/lifecycle"
 	"deed.example/deed/internal/order"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/settle"
 )
 
@@ -60,6 +61,37 @@ func (r *Restore) setSource(ctx context.Context, p *order.Payment) (undecided st
 		return fmt.Sprintf("it renewed %s, which costs %s USDC, perhaps by a mandate that is not in the backup", held.Name, q.Amount), nil
 	}
 	return "", nil
+}
+
+// findByMandate returns the order that a lost payment was made for with a mandate in the backup,
+// at a registrar that cannot find orders by their reference: the name has the year by now. It
+// fails with unknown if there is no such mandate, or the name does not have the year.
+func (r *Restore) findByMandate(ctx context.Context, p order.Payment, unknown error) (o registrar.Order, placed order.Placed, err error) {
+	m, err := r.Mandates.MandateOf(ctx, p.Auth)
+	if deed.CodeOf(err) == deed.CodeNotFound {
+		return o, placed, unknown
+	}
+	if err != nil {
+		return o, placed, err
+	}
+	held, err := r.Names.Registration(ctx, m.Name)
+	switch {
+	case deed.CodeOf(err) == deed.CodeNotFound:
+		return o, placed, unknown
+	case err != nil:
+		return o, placed, err
+	case held.Reference != m.Reference, held.Owner != m.Owner, !m.Renews(held.Expires):
+		return o, placed, unknown
+	}
+	placed = order.Placed{Attempts: 1, Backend: held.Backend, From: held.Expires}
+	found := registrar.Order{Kind: registrar.OrderRenew, Reference: order.OrderReference(order.JobID(p.ID), placed.Attempts), Backend: held.Backend, Name: m.Name, Years: 1, From: held.Expires}
+	switch status, err := r.Lookup.Order(ctx, found); {
+	case err != nil:
+		return o, placed, err
+	case status.State != registrar.OrderDone:
+		return o, placed, unknown // it may still be executed
+	}
+	return found, placed, nil
 }
 
 // paidPrice returns the price of a renewal by mandate whose change was refunded before the

@@ -82,8 +82,8 @@ func resumeJob(ctx context.Context, tx *Tx, p order.Payment, placed order.Placed
 		return err
 	}
 	id := order.JobID(p.ID)
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3 WHERE id = $4`,
-		placed.Attempts, order.OrderReference(id, placed.Attempts), placed.Backend, id)
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET attempts = $1, reference = $2, backend = $3, from_at = $4 WHERE id = $5`,
+		placed.Attempts, order.OrderReference(id, placed.Attempts), placed.Backend, unixOrZero(placed.From), id)
 	if err != nil || p.Purchase.Kind.ClaimsName() {
 		return err
 	}
@@ -112,6 +112,14 @@ func (s Payments) ParkLost(ctx context.Context) (lost []order.Payment, err error
 		return err
 	})
 	return lost, err
+}
+
+// Undecided reports whether lost payments wait for a decision.
+func (s Payments) Undecided(ctx context.Context) (undecided bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.DB.Timeout)
+	defer cancel()
+	err = s.DB.read.QueryRowContext(ctx, `SELECT count(*) > 0 FROM payments WHERE state = 'unclaimed' AND lost_at IS NOT NULL`).Scan(&undecided)
+	return undecided, err
 }
 
 // Dust returns the transfers of a wallet that were too small to be refunded

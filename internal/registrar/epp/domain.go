@@ -37,6 +37,7 @@ type domainInfo struct {
 	CrID        string     `xml:"crID"`
 	Created     string     `xml:"crDate"`
 	Expires     string     `xml:"exDate"`
+	Updated     string     `xml:"upDate"`
 	Transferred string     `xml:"trDate"`
 	AuthInfo    string     `xml:"authInfo>pw"`
 }
@@ -87,6 +88,7 @@ type domain struct {
 	created     time.Time
 	expires     time.Time
 	expiresDay  string      // as the registry writes it, in its own time zone
+	updated     time.Time   // zero when the registry does not say
 	transferred time.Time   // zero when it never was
 	authInfo    deed.Secret // "" when the registry does not show it
 }
@@ -230,6 +232,7 @@ func parseDomain(r response, name deed.Name) (domain, error) {
 	if d.transferred, err = optionalTime(in.Transferred); err != nil {
 		return d, err
 	}
+	d.updated, _ = optionalTime(in.Updated) // only a restore report has it
 	if len(in.Statuses) > maxStatuses || len(in.HostObjects)+len(in.HostAttrs) > maxHosts {
 		return d, fmt.Errorf("it has %d statuses and %d name servers", len(in.Statuses), len(in.HostObjects)+len(in.HostAttrs))
 	}

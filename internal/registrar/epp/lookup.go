@@ -34,6 +34,7 @@ func (b *Backend) lookUp(ctx context.Context, o registrar.Order) (registrar.Orde
 	}
 	st, err := b.registrationStatus(d, o)
 	if err == nil && st.State == registrar.OrderDone {
+		d = b.lockNew(ctx, d) // the registry may have executed the order late
 		if h, err := b.holding(ctx, o.Name, d); err == nil {
 			st.Holding = &h
 		}

@@ -1,13 +1,16 @@
 package epp_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/epp/epptest"
 )
 
 // A renewal that the registry has not decided yet is pending: it is neither ordered again nor
@@ -128,5 +131,36 @@ func TestTransferWithStatuses(t *testing.T) {
 	foreign := func(s string) bool { return strings.HasPrefix(s, "client") && s != "clientTransferProhibited" }
 	if err != nil || slices.ContainsFunc(h.EPPStatus, foreign) || !slices.Contains(h.EPPStatus, "serverHold") {
 		t.Errorf("got %v, %v", h.EPPStatus, err)
+	}
+}
+
+// A name that is restored is renewed by all years of the order, whether or not the registry has
+// added one itself, and shows the name in its auto-renew grace period again. The registry takes
+// only reports of deletions that came before the restore.
+func TestRestoreInAutoRenewGrace(t *testing.T) {
+	for _, years := range []int{1, 3} {
+		for _, auto := range []bool{false, true} {
+			var paid time.Time
+			e := open(t, reporting, func(s *epptest.Config, c *eppConfig) {
+				s.AutoRenew, c.Profile.AutoRenew = auto, auto
+				c.PaidUntil = func(context.Context, deed.Name) (time.Time, error) { return paid, nil }
+			})
+			paid = e.bought(t, name)
+			e.Advance(paid.Sub(e.Now()) + 10*day)
+			if _, err := e.Holding(t.Context(), name); err != nil { // the registry renews it
+				t.Fatal(err)
+			}
+			if err := e.server.DeleteName(name); err != nil {
+				t.Fatal(err)
+			}
+			e.Advance(5 * day)
+			o := registrar.Order{Kind: registrar.OrderRenew, Reference: "restored", Name: name, Years: years, From: paid, Restore: true, Submitted: e.Now()}
+			if err := e.Place(t.Context(), o); err != nil {
+				t.Errorf("%d years, auto_renew %t: %v", years, auto, err)
+			}
+			if st, err := e.Order(t.Context(), o); err != nil || st.State != registrar.OrderDone || !e.server.Expires(name).Equal(paid.AddDate(years, 0, 0)) {
+				t.Errorf("%d years, auto_renew %t: got %+v, %v, and %s at the registry", years, auto, st, err, e.server.Expires(name))
+			}
+		}
 	}
 }

@@ -101,7 +101,7 @@ func (b *Backend) register(ctx context.Context, o registrar.Order) error {
 		}); err != nil {
 			return err
 		}
-		b.lockNew(ctx, o.Name)
+		b.lockNew(ctx, domain{name: o.Name})
 	}
 	return nil
 }
@@ -139,19 +139,23 @@ func sellsYears(created, expires string, years int) error {
 	return nil
 }
 
-// lockNew locks a new name against transfers. If that fails, the name is sold
-// nevertheless, and its owner sees that it is unlocked.
-func (b *Backend) lockNew(ctx context.Context, name deed.Name) {
-	if b.cfg.Profile.Unlocked {
-		return
+// lockNew locks a name that is new in our account against transfers. If that fails, the
+// name is sold nevertheless, and its owner sees that it is unlocked. It returns the name as
+// it is then.
+func (b *Backend) lockNew(ctx context.Context, d domain) domain {
+	if b.cfg.Profile.Unlocked || d.has(transferLock) {
+		return d
 	}
-	r, err := b.send(ctx, b.updateCommand(name, update{addStatus: []string{transferLock}}))
+	r, err := b.send(ctx, b.updateCommand(d.name, update{addStatus: []string{transferLock}}))
 	if err == nil && !succeeded(r) {
 		err = resultError(r)
 	}
 	if err != nil {
-		b.cfg.Log.Warn("a new name could not be locked", "domain", name, "err", err.Error())
+		b.cfg.Log.Warn("a new name could not be locked", "domain", d.name, "err", err.Error())
+		return d
 	}
+	d.statuses = append(d.statuses, transferLock)
+	return d
 }
 
 // afterRefusal returns the error of a refused order, unless the state of the name

@@ -62,6 +62,9 @@ func TestHiddenAuthInfo(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if h, err := e.Holding(t.Context(), name); err != nil || !h.Locked { // although the reply was lost
+		t.Errorf("got %+v, %v, want it locked", h, err)
+	}
 	e.Advance(time.Hour)
 	second := first
 	second.Reference, second.Submitted = "second", e.Now()

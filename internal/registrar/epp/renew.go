@@ -39,8 +39,6 @@ func planRenewal(d domain, o registrar.Order, autoRenew bool) (plan, error) {
 		return refuse("%s is in redemption: only an order that restores it can renew it")
 	case d.has("pendingDelete"):
 		return refuse("%s is about to be deleted and can no longer be renewed")
-	case o.Restore && d.has("autoRenewPeriod"):
-		return refuse("%s is not in redemption: renew it without restoring it")
 	case d.has("pendingTransfer"):
 		return refuse("%s is being transferred and cannot be renewed until then")
 	case d.expires.Equal(o.From), autoRenew && near(d.expires, o.From): // then ours is computed
@@ -88,7 +86,10 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		return err
 	}
 	restore := p.restore
-	if restore {
+	switch {
+	case o.Restore && !restore && d.has("autoRenewPeriod") && !b.autoRenews(d): // otherwise an earlier attempt may have restored it
+		return deed.Errorf(deed.CodeRegistrationFailed, "%s is not in redemption: renew it without restoring it", o.Name)
+	case restore:
 		if _, err := b.premiumFee(ctx, o); err != nil { // else the restore would be paid for nothing
 			return err
 		}
@@ -207,6 +208,20 @@ func restoreCommand(o registrar.Order, report func(w *writer)) command {
 	}
 }
 
+// deletedAt returns when a name in redemption was deleted: nothing about it has changed since,
+// unless the registry did not count that as a change. The expiry may be in the future, where
+// the registry has renewed the name by itself.
+func (d domain) deletedAt(now time.Time) time.Time {
+	at := d.updated
+	if d.expires.After(at) && d.expires.Before(now) {
+		at = d.expires
+	}
+	if at.IsZero() || at.After(now) {
+		return now
+	}
+	return at
+}
+
 // writeReport writes a restore report. Nothing about the name changed while it was in
 // redemption.
 func writeReport(w *writer, d domain, now time.Time) {
@@ -214,7 +229,7 @@ func writeReport(w *writer, d domain, now time.Time) {
 	w.element("rgp:report", func() {
 		w.text("rgp:preData", "Registration data before the deletion: as now.")
 		w.text("rgp:postData", "Registration data after the restore: as before.")
-		w.text("rgp:delTime", d.expires.Format(timestamp))
+		w.text("rgp:delTime", d.deletedAt(now).Format(timestamp))
 		w.text("rgp:resTime", now.Format(timestamp))
 		w.text("rgp:resReason", "The registrant renewed the name late.")
 		w.text("rgp:statement", "This registrar has not restored the name in order to assume the rights to use or sell it for itself or for any third party.")

@@ -39,13 +39,33 @@ func TestPlanRenewal(t *testing.T) {
 		"restored with a year":                {expires: year(1), statuses: []string{"ok"}, years: 2, restore: true, want: plan{years: 1}},
 		"deleted after it was renewed":        {expires: year(1), statuses: []string{"pendingDelete", "redemptionPeriod"}, years: 1, code: deed.CodeRegistrationFailed},
 		"about to be deleted":                 {expires: from, statuses: []string{"pendingDelete"}, years: 1, restore: true, code: deed.CodeRegistrationFailed},
-		"in grace, to be restored":            {expires: from, statuses: []string{"autoRenewPeriod"}, years: 1, restore: true, code: deed.CodeRegistrationFailed},
+		"restored, in grace again":            {expires: from, statuses: []string{"autoRenewPeriod"}, years: 1, restore: true, want: plan{years: 1}},
+		"restored, in grace of the registry":  {expires: year(1), statuses: []string{"autoRenewPeriod"}, years: 3, restore: true, autoRenew: true, want: plan{years: 2}},
 		"while another registrar asks for it": {expires: from, statuses: []string{"pendingTransfer"}, years: 1, code: deed.CodeRegistrationFailed},
 	} {
 		d := domain{name: "plan.com", expires: c.expires, statuses: c.statuses}
 		got, err := planRenewal(d, registrar.Order{Kind: registrar.OrderRenew, Years: c.years, From: from, Restore: c.restore}, c.autoRenew)
 		if got != c.want || deed.CodeOf(err) != c.code {
 			t.Errorf("%s: got %+v, %v, want %+v, %q", title, got, err, c.want, c.code)
+		}
+	}
+}
+
+// A restore report never has a deletion in the future.
+func TestDeletedAt(t *testing.T) {
+	now := time.Date(2028, 3, 1, 12, 0, 0, 0, time.UTC)
+	day := func(n int) time.Time { return now.AddDate(0, 0, n) }
+	for title, c := range map[string]struct{ updated, expires, want time.Time }{
+		"after its expiry":                    {updated: day(-5), expires: day(-35), want: day(-5)},
+		"after the registry renewed it":       {updated: day(-5), expires: day(330), want: day(-5)},
+		"with its expiry, which is no change": {updated: day(-300), expires: day(-35), want: day(-35)},
+		"the registry tells no change":        {expires: day(-35), want: day(-35)},
+		"nor when, and has renewed it":        {expires: day(330), want: now},
+		"by a clock that is ahead of ours":    {updated: now.Add(time.Minute), expires: day(330), want: now},
+		"nothing is told":                     {want: now},
+	} {
+		if got := (domain{updated: c.updated, expires: c.expires}).deletedAt(now); !got.Equal(c.want) {
+			t.Errorf("%s: got %s, want %s", title, got, c.want)
 		}
 	}
 }

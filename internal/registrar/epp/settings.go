@@ -18,6 +18,9 @@ func New(s registrar.Settings) (registrar.Backend, error) {
 		Profile:    readProfile(r),
 		Registrant: readContact(r),
 	}
+	if _, err := secretfile.Read(cfg.KeyFile); cfg.KeyFile != "" && err != nil {
+		r.Fail("key_file", err)
+	}
 	cfg.Password = r.SecretFile("password_file", secretfile.Read)
 	deadline := r.Deadline()
 	if err := r.Err(); err != nil {

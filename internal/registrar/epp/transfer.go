@@ -127,9 +127,7 @@ func (b *Backend) lookUpTransfer(ctx context.Context, o registrar.Order) (regist
 		return absent, b.invalidReply("%s came to us and has no dates", o.Name)
 	}
 	b.release(ctx, d)
-	if d.authInfo != "" && d.authInfo == o.AuthCode {
-		b.rotate(ctx, o.Name) // the last holder knows it
-	}
+	b.protect(ctx, d, o.AuthCode)
 	return registrar.OrderStatus{State: registrar.OrderDone, Created: d.created, Expires: d.expires}, nil
 }
 
@@ -163,6 +161,18 @@ func (b *Backend) release(ctx context.Context, d domain) {
 			b.cfg.Log.Warn("a name that was transferred to us keeps a status of its last registrar: remove it at the registry", "domain", d.name, "status", status, "err", err.Error())
 		}
 	}
+}
+
+// protect locks a name that came to us, and replaces the code that its last holder knows, so
+// that it cannot be transferred away with it. A code that the registry does not show may be
+// that one; a registry with RFC 9154 has removed it.
+func (b *Backend) protect(ctx context.Context, d domain, used deed.Secret) {
+	m, err := b.services(ctx)
+	removed := err == nil && m.secure()
+	if d.authInfo == "" && !removed || d.authInfo != "" && d.authInfo == used {
+		b.rotate(ctx, d.name)
+	}
+	b.lockNew(ctx, d)
 }
 
 // rotate replaces the code of a name. If that fails, the next code that the owner

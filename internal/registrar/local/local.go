@@ -76,8 +76,8 @@ type Names interface {
 	Entries(ctx context.Context, account string, after deed.Name, limit int, at time.Time) ([]registry.Entry, error)
 }
 
-// A Registry implements registrar.Registrar, registrar.BulkChecker, registrar.Manager
-// and registrar.Inventory. Set the fields before its first use.
+// A Registry implements registrar.Registrar, registrar.BulkChecker, registrar.Manager,
+// registrar.TransferDecider and registrar.Inventory. Set the fields before its first use.
 type Registry struct {
 	Store  Store
 	Now    func() time.Time     // may jump forward by years

@@ -68,6 +68,26 @@ func (r *Registry) Decide(ctx context.Context, name deed.Name, approve bool) err
 	return r.Store.Decide(ctx, name, approve, r.now())
 }
 
+// DecideTransfer implements registrar.TransferDecider, for names of the account.
+func (r *Registry) DecideTransfer(ctx context.Context, name deed.Name, approve bool) error {
+	if _, err := r.Faults.meet(ctx, check); err != nil {
+		return fmt.Errorf("decide the transfer of %s: %w", name, err)
+	}
+	now := r.now()
+	e, err := r.Store.Entry(ctx, name, now)
+	switch {
+	case err != nil:
+		return fmt.Errorf("decide the transfer of %s: %w", name, err)
+	case !e.HeldBy(account, now):
+		return notInAccount(name)
+	}
+	if err := r.Store.Decide(ctx, name, approve, now); err != nil || approve {
+		return err
+	}
+	_, err = r.AuthCode(ctx, name) // the other registrar knows the old one
+	return err
+}
+
 // Transferable implements registrar.Registrar: it tries the transfer on a copy of
 // the name's entry.
 func (r *Registry) Transferable(ctx context.Context, name deed.Name, code deed.Secret) error {

@@ -157,6 +157,9 @@ func TestAsynchronousRegistration(t *testing.T) {
 		if got, err := e.Order(t.Context(), o); err != nil || got.State != want.State || got.Refusal != want.Refusal {
 			t.Errorf("got %+v, %v, want %+v", got, err, want)
 		}
+		if h, err := e.Holding(t.Context(), o.Name); !taken && (err != nil || !h.Locked) {
+			t.Errorf("got %+v, %v, want a locked name", h, err)
+		}
 		e.conforms(t)
 	}
 }

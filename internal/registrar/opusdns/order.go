@@ -51,7 +51,25 @@ func (b *Backend) Order(ctx context.Context, o registrar.Order) (registrar.Order
 	case err != nil:
 		return registrar.OrderStatus{}, err
 	}
-	return b.status(d, o)
+	s, err := b.status(d, o)
+	if s.State == registrar.OrderDone && o.Kind != registrar.OrderRenew {
+		b.protect(ctx, d, o)
+	}
+	return s, err
+}
+
+// protect locks a name that is new in the account, and replaces the code of a transfer: the
+// last holder knows it, and could transfer the name away. The order is done whether or not
+// that works, and the owner sees the lock as it is.
+func (b *Backend) protect(ctx context.Context, d domain, o registrar.Order) {
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	if o.Kind == registrar.OrderTransfer && d.code != "" && d.code == o.AuthCode {
+		_, _ = b.AuthCode(ctx, d.name)
+	}
+	if !d.locked {
+		_ = b.setStatus(ctx, d.name, transferLock, true)
+	}
 }
 
 // status returns the state of the order, by the domain object.

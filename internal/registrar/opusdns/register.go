@@ -125,7 +125,7 @@ func nameservers(hosts []string) (all []nameserver) {
 	return all
 }
 
-// lockTimeout bounds the request that locks a new name.
+// lockTimeout bounds the requests that lock a new name.
 const lockTimeout = 5 * time.Second
 
 // accepted checks the reply to an order, and locks the name: the vendor's names are

@@ -27,14 +27,15 @@ func Transfers(t *testing.T, kind Idempotency, open func(t *testing.T) Env) {
 		"pending, then cancelled":                        transferCancelled,
 		"pending, then rejected":                         transferRejected,
 		"approved at once":                               transferApproved,
-		"wrong code":                                     transferWrongCode,
-		"not registered":                                 transferNobody,
-		"already in the account":                         transferInAccount,
-		"away":                                           transferOut,
-		"out, and rejected":                              transferOutRejected,
-		"out with an old code, or locked":                transferOutRefused,
-		"out too early":                                  transferOutTooEarly,
-		"out, and the code is used up":                   transferOutWithCode,
+		"in the account, locked, and with another code":  transferInSecured,
+		"wrong code":                      transferWrongCode,
+		"not registered":                  transferNobody,
+		"already in the account":          transferInAccount,
+		"away":                            transferOut,
+		"out, and rejected":               transferOutRejected,
+		"out with an old code, or locked": transferOutRefused,
+		"out too early":                   transferOutTooEarly,
+		"out, and the code is used up":    transferOutWithCode,
 	} {
 		t.Run(title, func(t *testing.T) { f(t, ready(t)) })
 	}
@@ -137,6 +138,22 @@ func transferApproved(t *testing.T, b Env) {
 		t.Errorf("got %+v after %+v, want no change", again, first)
 	}
 	wantCode(t, b.Registrar.Cancel(t.Context(), b.order(ref, name)), deed.CodeNotFound)
+}
+
+// Its last holder cannot transfer the name back with the code that it has given away.
+func transferInSecured(t *testing.T, b Env) {
+	code := b.Elsewhere(t, name)
+	b.requested(t, ref, code)
+	b.decided(t, true)
+	b.wantOrder(t, ref, name, registrar.OrderDone)
+	if h := b.holding(t, name); !h.Locked {
+		t.Errorf("got %+v, want it locked", h)
+	}
+	b.Advance(registry.TransferLockDays * day)
+	if err := b.Manager.SetLock(t.Context(), name, false); err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, b.Leave(name, code), deed.CodeValidation)
 }
 
 func transferWrongCode(t *testing.T, b Env) {

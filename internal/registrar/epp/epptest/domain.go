@@ -20,7 +20,8 @@ const price = "10.00"
 func (s *Server) now() time.Time { return s.cfg.Registry.Now().UTC().Truncate(time.Second) }
 
 // entry returns the name as the registry has it. It first renews it when that is due,
-// and stores the code of a registration that was executed late.
+// and stores the code of a registration that was executed late. A name that was transferred
+// is unlocked and keeps its code, until its new registrar changes that.
 func (s *Server) entry(name deed.Name) (registry.Entry, bool) {
 	now := s.now()
 	e, err := s.cfg.Registry.Store.Entry(s.ctx, name, now)
@@ -38,6 +39,7 @@ func (s *Server) entry(name deed.Name) (registry.Entry, bool) {
 	err = s.cfg.Registry.Store.Change(s.ctx, name, now, func(held registry.Entry) (registry.Entry, error) {
 		if late && held.AuthHash == "" {
 			held.AuthHash = hash(pw)
+			held.Locked = held.Locked && held.Moved.IsZero()
 		}
 		for due && expired(held, now) {
 			s.mu.Lock()

@@ -267,9 +267,12 @@ func (s *Server) remove(e registry.Entry) error {
 	if err != nil {
 		return err
 	}
+	s.mu.Lock()
+	renewed := s.renewed[e.Name]
+	s.mu.Unlock()
 	s.forget(e.Name)
 	s.mu.Lock()
-	s.deleted[e.Name] = e
+	s.deleted[e.Name], s.renewed[e.Name] = e, renewed // it may be restored
 	s.mu.Unlock()
 	return nil
 }

@@ -3,6 +3,7 @@ package epptest
 import (
 	"encoding/xml"
 	"slices"
+	"time"
 )
 
 // A request is a document of a client.
@@ -134,8 +135,8 @@ type added struct {
 	} `xml:"urn:ietf:params:xml:ns:secDNS-1.1 update"`
 	RGP *struct {
 		Restore struct {
-			Op     string    `xml:"op,attr"`
-			Report *struct{} `xml:"report"`
+			Op     string  `xml:"op,attr"`
+			Report *report `xml:"report"`
 		} `xml:"restore"`
 	} `xml:"urn:ietf:params:xml:ns:rgp-1.0 update"`
 	FeeCheck *struct {
@@ -145,6 +146,12 @@ type added struct {
 	FeeCreate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
 	FeeRenew  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renew"`
 	FeeTrans  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 transfer"`
+}
+
+// A report says when a name was deleted and restored (RFC 3915, 4.2.5).
+type report struct {
+	Deleted  time.Time `xml:"delTime"`
+	Restored time.Time `xml:"resTime"`
 }
 
 // A feeCommand is a command whose price a client asks for.

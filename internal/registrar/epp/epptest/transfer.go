@@ -61,7 +61,7 @@ func (s *Server) request(c *client, e registry.Entry, code string, ext added) an
 		return a
 	}
 	s.mu.Lock()
-	s.transfers[e.Name] = o.Reference
+	s.transfers[e.Name], s.auth[o.Reference] = o.Reference, code
 	s.mu.Unlock()
 	data := s.describeTransfer(e.Name, o.Reference, e.Account)
 	s.notify(clientOf(e.Account), "Transfer requested.", data)

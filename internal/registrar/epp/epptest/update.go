@@ -21,7 +21,7 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	}
 	now := s.now()
 	if ext.RGP != nil {
-		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report != nil)
+		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report)
 	}
 	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete {
 		return answer{code: 2304}
@@ -140,7 +140,7 @@ func dsOf(d ds) dnssec.DS {
 }
 
 // restore restores a name from redemption; it stays expired until it is renewed.
-func (s *Server) restore(e registry.Entry, op string, report bool) answer {
+func (s *Server) restore(e registry.Entry, op string, report *report) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.restored[e.Name]
@@ -149,7 +149,9 @@ func (s *Server) restore(e registry.Entry, op string, report bool) answer {
 		return answer{code: 2304}
 	case op == "request" && state == "" && s.cfg.RestoreReport:
 		s.restored[e.Name] = "pending"
-	case op == "request" && state == "", op == "report" && state == "pending" && report:
+	case report != nil && (report.Deleted.After(report.Restored) || report.Restored.After(s.now())):
+		return answer{code: 2005, reason: "the times of the report"}
+	case op == "request" && state == "", op == "report" && state == "pending" && report != nil:
 		return s.undelete(e.Name)
 	default:
 		return answer{code: 2304}

@@ -2,6 +2,8 @@ package opusdnstest
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -28,6 +30,12 @@ func (s *Server) object(ctx context.Context, name deed.Name) (map[string]any, bo
 	h, err := s.registry.Holding(ctx, name)
 	switch {
 	case err == nil && known && h.Reference == r.reference:
+		if r.transfer && !r.arrived {
+			r.arrived = true
+			s.records[name] = r
+			s.keepCode(ctx, name, r.code)
+			return s.object(ctx, name)
+		}
 		return s.describe(name, r, h), true
 	case err == nil:
 		return nil, false // a name that the account got in another way
@@ -35,6 +43,15 @@ func (s *Server) object(ctx context.Context, name deed.Name) (map[string]any, bo
 		return s.describe(name, r, lifecycle.Holding{EPPStatus: []string{"pendingTransfer"}}), true
 	}
 	return nil, false
+}
+
+// keepCode makes a name that was transferred unlocked, with the code of its last holder.
+func (s *Server) keepCode(ctx context.Context, name deed.Name, code string) {
+	sum := sha256.Sum256([]byte(code))
+	_ = s.registry.Store.Change(ctx, name, s.registry.Now(), func(e registry.Entry) (registry.Entry, error) { // it was just read
+		e.Locked, e.AuthHash = false, hex.EncodeToString(sum[:])
+		return e, nil
+	})
 }
 
 func (s *Server) isPending(ctx context.Context, name deed.Name, r record) bool {

@@ -174,7 +174,6 @@ func (s *Server) transfer(c call) reply {
 		return *refused
 	}
 	r := s.newRecord(in, true)
-	r.code = "" // that was the code of the losing registrar
 	if c.fault == WrongAccount {
 		return reply{status: http.StatusCreated, body: s.describe(name, r, lifecycle.Holding{EPPStatus: []string{"pendingTransfer"}})}
 	}

@@ -67,6 +67,7 @@ type record struct {
 	id        string
 	reference string // of the order at the registry
 	transfer  bool   // it was ordered as a transfer
+	arrived   bool   // it was transferred, and is unlocked with the code of its last holder
 	created   time.Time
 	updated   time.Time
 	code      string
