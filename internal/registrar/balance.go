@@ -2,10 +2,8 @@ package registrar
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"sync"
 	"time"
 
 	"deed.example/deed"
@@ -14,15 +12,12 @@ import (
 // ReadBalances reads how much money is left at each backend that says so, at all of them at
 // once. A backend that does not answer keeps the balance that was read before.
 func (r *Router) ReadBalances(ctx context.Context) error {
-	errs := make([]error, len(r.backends))
-	var all sync.WaitGroup
-	for i, b := range r.backends {
+	return AtOnce(r.backends, func(b Backend) error {
 		if reader, ok := b.Registrar.(BalanceReader); ok {
-			all.Go(func() { errs[i] = r.readBalance(ctx, b, reader) })
+			return r.readBalance(ctx, b, reader)
 		}
-	}
-	all.Wait()
-	return errors.Join(errs...)
+		return nil
+	})
 }
 
 func (r *Router) readBalance(ctx context.Context, b Backend, reader BalanceReader) error {

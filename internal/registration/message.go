@@ -2,10 +2,8 @@ package registration
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 
 	"deed.example/deed/internal/registrar"
 )
@@ -32,21 +30,16 @@ const maxMessages = 100
 // stored before it is acknowledged. What a message says is not believed: the name is looked
 // up.
 func (m *Messages) Read(ctx context.Context) error {
-	errs := make([]error, len(m.Backends))
-	var all sync.WaitGroup
-	for i, b := range m.Backends {
+	return registrar.AtOnce(m.Backends, func(b registrar.Backend) error {
 		queue, ok := b.Registrar.(registrar.MessageQueue)
 		if !ok {
-			continue
+			return nil
 		}
-		all.Go(func() {
-			if err := m.readQueue(ctx, b.Name, queue); err != nil {
-				errs[i] = fmt.Errorf("read the messages of registrar %s: %w", b.Name, err)
-			}
-		})
-	}
-	all.Wait()
-	return errors.Join(errs...)
+		if err := m.readQueue(ctx, b.Name, queue); err != nil {
+			return fmt.Errorf("read the messages of registrar %s: %w", b.Name, err)
+		}
+		return nil
+	})
 }
 
 func (m *Messages) readQueue(ctx context.Context, backend string, queue registrar.MessageQueue) error {
