@@ -62,15 +62,23 @@ func (b *Backend) Ping(ctx context.Context) error {
 }
 
 // send sends a command and returns the response, whatever its result. It fails
-// without a code.
+// without a code. A session that the registry has forgotten is replaced.
 func (b *Backend) send(ctx context.Context, c command) (r response, err error) {
-	err = b.pool.do(ctx, c.priority, func(ctx context.Context, s *session) error {
-		r, err = b.run(ctx, s, c)
-		if err == nil && r.code() >= codeClosing {
-			err = resultError(r) // the registry closes the session
+	for range b.cfg.Sessions + 1 { // it may have forgotten all of them
+		forgotten := false
+		err = b.pool.do(ctx, c.priority, func(ctx context.Context, s *session) error {
+			if r, err = b.run(ctx, s, c); err != nil {
+				return err
+			}
+			if forgotten, err = b.forgotten(ctx, s, r); err == nil && (forgotten || r.code() >= codeClosing) {
+				err = resultError(r) // the session ends
+			}
+			return err
+		})
+		if !forgotten {
+			break
 		}
-		return err
-	})
+	}
 	b.noteReply(r, err)
 	return r, err
 }

@@ -50,6 +50,18 @@ func (b *Backend) login(ctx context.Context, s *session) error {
 	return nil
 }
 
+// forgotten reports whether the registry has forgotten the login of a session that it has
+// answered with r: gateways keep connections while the registry behind them restarts, and
+// still answer a hello. There are other reasons for the same result, such as a name that was
+// never transferred, but none to refuse the question for messages.
+func (b *Backend) forgotten(ctx context.Context, s *session, r response) (bool, error) {
+	if !notLoggedIn(r) {
+		return false, nil
+	}
+	r, err := b.run(ctx, s, command{body: writePoll})
+	return err == nil && notLoggedIn(r), err
+}
+
 // maxPassword is the maximum length of a password without RFC 8807.
 const maxPassword = 16
 

@@ -41,7 +41,7 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 		trid := trid("")
 		frame, err := s.exchange(ctx, document(func(w *writer) {
 			w.element("command", func() {
-				w.element("poll", nil, "op", "req")
+				writePoll(w, s.services)
 				w.text("clTRID", trid)
 			})
 		}))
@@ -78,6 +78,9 @@ func (b *Backend) NextMessage(ctx context.Context, store func(context.Context, r
 	}
 	return true, nil
 }
+
+// writePoll writes the question for the oldest message.
+func writePoll(w *writer, _ services) { w.element("poll", nil, "op", "req") }
 
 var (
 	messageID   = regexp.MustCompile(`<(?:[\w.-]+:)?msgQ\s[^<>]*?\bid\s*=\s*["']([^"'<>&\s]{1,200})["']`)

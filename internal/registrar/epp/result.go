@@ -17,6 +17,7 @@ const (
 	codePending         = 1001
 	codeNoMessages      = 1300
 	codeMessage         = 1301
+	codeUse             = 2002
 	codeMissing         = 2003
 	codeRange           = 2004
 	codeSyntax          = 2005
@@ -74,6 +75,9 @@ func refusedLogin(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
 	return ok && (r.code == codeNoLogin || r.code == codeNoLoginClosing)
 }
+
+// notLoggedIn reports whether the result may mean that the session is not logged in.
+func notLoggedIn(r response) bool { return r.code() == codeUse || r.code() == codeNoLogin }
 
 // succeeded reports whether the command was executed or is going to be.
 func succeeded(r response) bool { return r.code() == codeOK || r.code() == codePending }

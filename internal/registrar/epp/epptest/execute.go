@@ -43,7 +43,7 @@ func (s *Server) execute(c *client, cmd command) answer {
 	if cmd.Login != nil {
 		return s.login(c, *cmd.Login)
 	}
-	if c.clID == "" {
+	if !s.loggedIn(c) {
 		return answer{code: 2002, reason: "log in first"}
 	}
 	if err := s.cfg.Registry.Ping(s.ctx); err != nil {
@@ -124,7 +124,7 @@ func (s *Server) login(c *client, in login) answer {
 		return answer{code: 2502}
 	}
 	s.sessions++
-	c.clID, c.exts = in.ClID, map[string]bool{}
+	c.clID, c.exts, c.restart = in.ClID, map[string]bool{}, s.restarts
 	for _, uri := range in.Extensions {
 		c.exts[uri] = true
 	}

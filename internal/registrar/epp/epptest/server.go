@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/binary"
 	"encoding/xml"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"testing"
@@ -64,6 +62,7 @@ type Server struct {
 	repeated int
 	hellos   int
 	trid     int
+	restarts int // that logged out everybody
 	balance  deed.USDC
 	spent    deed.USDC // by all registrars
 	state
@@ -134,6 +133,14 @@ func (s *Server) CutAll() {
 	}
 }
 
+// LogOut makes the registry forget all logins, as when it restarts behind a gateway that keeps
+// the connections.
+func (s *Server) LogOut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarts, s.sessions = s.restarts+1, 0
+}
+
 // Maintain starts or ends maintenance: connections are closed and refused.
 func (s *Server) Maintain(on bool) {
 	s.mu.Lock()
@@ -192,18 +199,10 @@ func (s *Server) accept() {
 	}
 }
 
-// A client is a connection.
-type client struct {
-	*Server
-	conn net.Conn
-	clID string          // "" until it has logged in
-	exts map[string]bool // that it announced
-}
-
 // serve answers the client until the connection ends.
 func (s *Server) serve(c *client) {
 	defer func() {
-		if c.clID != "" {
+		if s.loggedIn(c) {
 			s.mu.Lock()
 			s.sessions--
 			s.mu.Unlock()
@@ -278,23 +277,4 @@ func (s *Server) nextTRID() string {
 	defer s.mu.Unlock()
 	s.trid++
 	return fmt.Sprintf("SV-%p-%d", s, s.trid)
-}
-
-func (c *client) write(body []byte) error {
-	frame := binary.BigEndian.AppendUint32(nil, uint32(len(body)+4))
-	_, err := c.conn.Write(append(frame, body...))
-	return err
-}
-
-func readFrame(r io.Reader) ([]byte, error) {
-	var size uint32
-	if err := binary.Read(r, binary.BigEndian, &size); err != nil {
-		return nil, err
-	}
-	if size <= 4 || size > 1<<20 {
-		return nil, fmt.Errorf("a frame of %d bytes", size)
-	}
-	body := make([]byte, size-4)
-	_, err := io.ReadFull(r, body)
-	return body, err
 }
