@@ -195,7 +195,6 @@ func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC,
 	if err != nil || !m.fee() {
 		return 0, err
 	}
-	o.Restore = false
 	p, err := b.Price(ctx, o)
 	switch {
 	case deed.CodeOf(err) == deed.CodeNotFound, errors.Is(err, errNoPrice):
@@ -208,6 +207,20 @@ func (b *Backend) premiumFee(ctx context.Context, o registrar.Order) (deed.USDC,
 		return 0, deed.Errorf(deed.CodeRegistrationFailed, "%s costs %s by now, which is more than was agreed on", o.Name, p.Total)
 	}
 	return p.Total, nil
+}
+
+// restoreFee returns the price of the restore that an order for a premium name begins with; 0
+// for other names. It fails when the buyer has agreed to less than that and the renewal cost,
+// because the restore would then be paid for nothing.
+func (b *Backend) restoreFee(ctx context.Context, o registrar.Order) (deed.USDC, error) {
+	o.Restore = false
+	renewal, err := b.premiumFee(ctx, o)
+	if err != nil || renewal == 0 {
+		return 0, err
+	}
+	o.Restore = true
+	both, err := b.premiumFee(ctx, o)
+	return max(both-renewal, 0), err // no price of a restore: the registry decides
 }
 
 // noteBalance remembers the balance that a response to an order has.

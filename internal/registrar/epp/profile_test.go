@@ -196,11 +196,16 @@ func TestPrices(t *testing.T) {
 	e.agreedTo(t, registrar.Order{Kind: registrar.OrderRenew, Reference: "b", Name: "ab.io", Years: 2, From: h.Expires, Submitted: e.Now()}, 160_000_000)
 	from := h.Expires.AddDate(2, 0, 0)
 	e.Advance(from.AddDate(0, 0, 46).Sub(e.Now()))
-	if err := e.Place(t.Context(), registrar.Order{Kind: registrar.OrderRenew, Reference: "c", Name: "ab.io", Years: 1, From: from, Restore: true, Submitted: e.Now()}); deed.CodeOf(err) != deed.CodeRegistrationFailed {
+	restore := registrar.Order{Kind: registrar.OrderRenew, Reference: "c", Name: "ab.io", Years: 1, From: from, Restore: true, Submitted: e.Now()}
+	if err := e.Place(t.Context(), restore); deed.CodeOf(err) != deed.CodeRegistrationFailed {
 		t.Errorf("a restore of a name that was not sold as premium: got %v", err)
 	}
 	if h, err := e.Holding(t.Context(), "ab.io"); err != nil || h.Phase != lifecycle.PhaseRedemption {
 		t.Errorf("got %+v, %v, want redemption", h, err)
+	}
+	e.agreedTo(t, restore, 160_000_000) // the registry has a price for both
+	if h, err := e.Holding(t.Context(), "ab.io"); err != nil || h.Phase != lifecycle.PhaseActive {
+		t.Errorf("got %+v, %v, want active", h, err)
 	}
 	for _, o := range []registrar.Order{
 		{Kind: registrar.OrderRegister, Name: "abc.io", Years: 2},

@@ -90,10 +90,11 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 	case o.Restore && !restore && d.has("autoRenewPeriod") && !b.autoRenews(d): // otherwise an earlier attempt may have restored it
 		return deed.Errorf(deed.CodeRegistrationFailed, "%s is not in redemption: renew it without restoring it", o.Name)
 	case restore:
-		if _, err := b.premiumFee(ctx, o); err != nil { // else the restore would be paid for nothing
+		fee, err := b.restoreFee(ctx, o)
+		if err != nil {
 			return err
 		}
-		if d, err = b.restored(ctx, o, d); err != nil {
+		if d, err = b.restored(ctx, o, d, fee); err != nil {
 			return err
 		}
 		if p, err = planRenewal(d, o, b.autoRenews(d)); err != nil || p.done {
@@ -101,7 +102,7 @@ func (b *Backend) renew(ctx context.Context, o registrar.Order) error {
 		}
 	}
 	left := o
-	left.Years = p.years
+	left.Years, left.Restore = p.years, false
 	fee, err := b.premiumFee(ctx, left)
 	switch {
 	case err != nil && restore:
@@ -145,9 +146,9 @@ func (b *Backend) renewCommand(o registrar.Order, expiresDay string, fee deed.US
 	}
 }
 
-// restored restores a name from redemption, with a report where the registry wants
-// one (RFC 3915), and returns its state then.
-func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain) (domain, error) {
+// restored restores a name from redemption for this price, with a report where the registry
+// wants one (RFC 3915), and returns its state then.
+func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain, fee deed.USDC) (domain, error) {
 	m, err := b.services(ctx)
 	if err != nil {
 		return before, err
@@ -157,7 +158,7 @@ func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain
 	}
 	now := b.cfg.Now().UTC()
 	if !before.has("pendingRestore") {
-		r, err := b.send(ctx, restoreCommand(o, nil))
+		r, err := b.send(ctx, b.restoreCommand(o, fee, nil))
 		if err != nil {
 			return before, err
 		}
@@ -166,7 +167,7 @@ func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain
 		}
 	}
 	if b.cfg.Profile.RestoreReport || before.has("pendingRestore") {
-		r, err := b.send(ctx, restoreCommand(o, func(w *writer) { writeReport(w, before, now) }))
+		r, err := b.send(ctx, b.restoreCommand(o, 0, func(w *writer) { writeReport(w, before, now) }))
 		if err != nil {
 			return before, err
 		}
@@ -184,8 +185,8 @@ func (b *Backend) restored(ctx context.Context, o registrar.Order, before domain
 	return d, nil
 }
 
-// restoreCommand returns the request to restore a name, or the report of it.
-func restoreCommand(o registrar.Order, report func(w *writer)) command {
+// restoreCommand returns the request to restore a name for a price, or the report of it.
+func (b *Backend) restoreCommand(o registrar.Order, fee deed.USDC, report func(w *writer)) command {
 	return command{
 		reference: o.Reference,
 		body: func(w *writer, _ services) {
@@ -196,7 +197,7 @@ func restoreCommand(o registrar.Order, report func(w *writer)) command {
 				})
 			})
 		},
-		ext: func(w *writer, _ services) {
+		ext: func(w *writer, svc services) {
 			w.object("rgp", "update", nsRGP, func() {
 				if report == nil {
 					w.element("rgp:restore", nil, "op", "request")
@@ -204,6 +205,7 @@ func restoreCommand(o registrar.Order, report func(w *writer)) command {
 				}
 				w.element("rgp:restore", func() { report(w) }, "op", "report")
 			})
+			b.writeFee(w, svc, "update", fee)
 		},
 	}
 }

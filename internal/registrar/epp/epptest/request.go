@@ -146,6 +146,7 @@ type added struct {
 	FeeCreate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 create"`
 	FeeRenew  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 renew"`
 	FeeTrans  *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 transfer"`
+	FeeUpdate *agreed `xml:"urn:ietf:params:xml:ns:epp:fee-1.0 update"`
 }
 
 // A report says when a name was deleted and restored (RFC 3915, 4.2.5).

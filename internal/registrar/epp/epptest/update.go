@@ -8,6 +8,7 @@ import (
 	"deed.example/deed"
 	"deed.example/deed/internal/dnssec"
 	"deed.example/deed/internal/lifecycle"
+	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/registrar/registry"
 )
 
@@ -21,7 +22,7 @@ func (s *Server) update(c *client, in *domain, ext added) answer {
 	}
 	now := s.now()
 	if ext.RGP != nil {
-		return s.restore(e, ext.RGP.Restore.Op, ext.RGP.Restore.Report)
+		return s.paidRestore(c, e, ext)
 	}
 	if phase := e.Phase(now); phase == lifecycle.PhaseRedemption || phase == lifecycle.PhasePendingDelete {
 		return answer{code: 2304}
@@ -137,6 +138,24 @@ func (s *Server) applied(e registry.Entry, in *domain, ext added) (registry.Entr
 
 func dsOf(d ds) dnssec.DS {
 	return dnssec.DS{KeyTag: d.KeyTag, Algorithm: d.Algorithm, DigestType: d.DigestType, Digest: strings.ToLower(d.Digest)}
+}
+
+// paidRestore restores a name from redemption for its price, which a client must have agreed
+// to if the name is premium.
+func (s *Server) paidRestore(c *client, e registry.Entry, ext added) answer {
+	av, err := s.cfg.Registry.Available(s.ctx, e.Name)
+	if err != nil {
+		return answer{}
+	}
+	op, cost := ext.RGP.Restore.Op, s.cost(registrar.Availability{Premium: av.Premium, Wholesale: av.Renewal}, 1)
+	if op == "request" && av.Premium && !s.agrees(ext.FeeUpdate, cost) {
+		return answer{code: 2003, reason: "the fee of a premium name is missing or wrong"}
+	}
+	a := s.restore(e, op, ext.RGP.Restore.Report)
+	if op == "request" && a.code == 1000 {
+		a.ext = s.charge("updData", cost, c)
+	}
+	return a
 }
 
 // restore restores a name from redemption; it stays expired until it is renewed.
