@@ -118,6 +118,9 @@ func (p *zoneFileParser) entry(e zoneFileEntry) error {
 		p.at = first + h.data - 1
 		return err
 	}
+	if h.kind == "SOA" && strings.EqualFold(words[0], string(p.zone)) {
+		p.owner = string(p.zone) + "." // Cloudflare writes it without the dot
+	}
 	host, err := relativeHost(p.owner, p.zone)
 	if err != nil {
 		return err

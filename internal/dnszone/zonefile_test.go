@@ -90,6 +90,26 @@ func TestParseZoneFile(t *testing.T) {
 	}
 }
 
+// An export of Cloudflare, which writes the host of the SOA without the trailing dot, and 1 for
+// a TTL that it chooses.
+func TestParseZoneFileOfCloudflare(t *testing.T) {
+	const file = `;; Domain:     example.com.
+;; SOA Record
+example.com	3600	IN	SOA	a.ns.cloudflare.com. dns.cloudflare.com. 2049453583 10000 2400 604800 3600
+
+;; NS Records
+example.com.	86400	IN	NS	a.ns.cloudflare.com.
+
+;; A Records
+example.com.	1	IN	A	192.0.2.1 ; cf_tags=cf-proxied:true
+www.example.com.	300	IN	CNAME	example.com.
+`
+	got, err := dnszone.ParseZoneFile(dnszone.ZoneFile{Zone: zoneName, Text: strings.NewReader(file), ClampTTL: true})
+	if diff := cmp.Diff([]string{"A @ 192.0.2.1 60 -", "CNAME www example.com 300 -"}, lines(got)); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 func TestParseZoneFileTTL(t *testing.T) {
 	for file, want := range map[string]int{
 		"a A 192.0.2.1":                                      3600,
@@ -164,6 +184,7 @@ func TestParseZoneFileRefuses(t *testing.T) {
 		"a FORWARD \"ftp://example.net/\"":       1,
 		"\n;deed\t* 60 IN ALIAS b":               2,
 		"a SOA x y 1 2 3 4 5":                    1, // not at the apex
+		"example.com A 192.0.2.1":                1,
 		"a TYPE1 \\# 5 c0000201":                 1,
 		"a TYPE1 \\# 5 c000020101":               1,
 		"a A \\# x c0000201":                     1,
