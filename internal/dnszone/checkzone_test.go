@@ -109,13 +109,7 @@ func codesUpTo(n int) (codes []int) {
 // checkZone has a program load the exported zone.
 func checkZone(t *testing.T, z dnszone.Zone, program string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		path, err = exec.LookPath("/usr/sbin/" + program)
-	}
-	if err != nil {
-		t.Skip(program + " is not installed")
-	}
+	path := installed(t, program)
 	file := filepath.Join(t.TempDir(), "zone")
 	if err := os.WriteFile(file, []byte(dnszone.FormatZone(z, []string{"ns1.example.net"})), 0o600); err != nil {
 		t.Fatal(err)
@@ -123,6 +117,19 @@ func checkZone(t *testing.T, z dnszone.Zone, program string, args ...string) {
 	if out, err := exec.CommandContext(t.Context(), path, append(slices.Clone(args), file)...).CombinedOutput(); err != nil {
 		t.Errorf("%s refuses it: %v\n%s", program, err, out)
 	}
+}
+
+// installed returns the path of a program, and skips the test if there is none.
+func installed(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		path, err = exec.LookPath("/usr/sbin/" + program)
+	}
+	if err != nil {
+		t.Skip(program + " is not installed")
+	}
+	return path
 }
 
 // The file of a zone does not depend on the order in which its records were added.

@@ -153,12 +153,15 @@ func (p *zoneFileParser) record(r Record, data []string) error {
 	if p.read++; p.read > maxRepeated {
 		return errTooMany
 	}
+	if len(data) > 3*maxRecordBytes { // a field is half a byte at least, as a hex digit
+		return fmt.Errorf("the %s record has %d fields, more than a record can have", r.Type, len(data))
+	}
 	t, err := recordTypeOf(r.Type)
 	if err != nil {
-		return err
-	}
-	if len(data) > 3*maxRecordBytes { // a field is half a byte at least, as a hex digit
-		return fmt.Errorf("the %s record has %d fields, more than a record can have", t.name, len(data))
+		if t, data, err = p.generic(r.Type, data, err); err != nil {
+			return err
+		}
+		r.Type = t.name
 	}
 	if p.clamp {
 		r.TTL = min(max(r.TTL, minTTL), MaxTTL)
