@@ -186,7 +186,9 @@ func (b *Backend) tlsConfig() (*tls.Config, error) {
 		b.mu.Lock()
 		b.expires = cert.Leaf.NotAfter
 		b.mu.Unlock()
-		config.Certificates = []tls.Certificate{cert}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &cert, nil // whatever CAs the registry asks for: it may know the certificate itself
+		}
 	}
 	if config.ServerName == "" {
 		config.ServerName, _, _ = net.SplitHostPort(b.cfg.Address) // checked by Open

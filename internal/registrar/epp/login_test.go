@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"deed.example/deed/internal/registrar"
+	"deed.example/deed/internal/registrar/epp/epptest"
 )
 
 // A registry that forgets all logins and keeps the connections refuses every command of them
@@ -30,5 +31,14 @@ func TestForgottenLogins(t *testing.T) {
 		if failed := e.checks(t, 40); failed > 0 {
 			t.Errorf("%d calls failed", failed)
 		}
+	}
+}
+
+// A registry that knows certificates by their fingerprint, or by an intermediate CA that is not
+// in the file, asks for those of other CAs. It gets ours all the same.
+func TestCertificateOfACAThatIsNotAskedFor(t *testing.T) {
+	e := open(t, func(s *epptest.Config, _ *eppConfig) { s.OtherCA = true })
+	if err := e.Ping(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -28,13 +29,15 @@ type authority struct {
 }
 
 // shared is the authority of all servers of a test binary.
-var shared = sync.OnceValues(func() (*authority, error) {
+var shared = sync.OnceValues(func() (*authority, error) { return newAuthority("EPP test authority") })
+
+func newAuthority(name string) (*authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "EPP test authority"},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
@@ -44,7 +47,24 @@ var shared = sync.OnceValues(func() (*authority, error) {
 	}
 	cert, err := x509.ParseCertificate(der)
 	return &authority{cert: cert, der: der, key: key}, err
-})
+}
+
+// clientAuth returns the server's configuration of client certificates: those of the authority,
+// or any, while it asks for those of another.
+func (a *authority) clientAuth(config *tls.Config, asksForOthers bool) error {
+	config.ClientCAs, config.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+	if !asksForOthers {
+		config.ClientCAs.AddCert(a.cert)
+		return nil
+	}
+	other, err := newAuthority("another authority")
+	if err != nil {
+		return err
+	}
+	config.ClientCAs.AddCert(other.cert)
+	config.ClientAuth = tls.RequireAnyClientCert
+	return nil
+}
 
 // issue returns a certificate and its key, in PEM.
 func (a *authority) issue(name string, lifetime time.Duration) (cert, key []byte, err error) {

@@ -3,7 +3,6 @@ package epptest
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/xml"
 	"fmt"
 	"net"
@@ -38,6 +37,7 @@ type Config struct {
 	Without       []string  // URIs that the greeting does not have
 	MaxSessions   int       // at once; 0 for no limit
 	MaxConns      int       // likewise; others are closed
+	OtherCA       bool      // the server asks for certificates of another CA than the clients', and takes any
 	MinYears      int       // of an order; 0 for any
 	Currency      string    // of prices; "USD" when empty
 	Balance       deed.USDC // of each registrar; 0 for a million
@@ -93,11 +93,11 @@ func Open(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients := x509.NewCertPool()
-	clients.AddCert(a.cert)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS12,
-	})
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
+	if err := a.clientAuth(config, cfg.OtherCA); err != nil {
+		return nil, err
+	}
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", config)
 	if err != nil {
 		return nil, err
 	}
