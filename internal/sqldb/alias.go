@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"deed.example/deed"
@@ -85,14 +86,20 @@ func formatAddresses(list []netip.Addr) string {
 	return strings.Join(words, " ")
 }
 
+// aliasesAhead is among how many due rows zones take turns, so that not all are read each time
+// when all are due.
+const aliasesAhead = 4096
+
 // DueAliases implements zone.Aliases. Zones take turns: the targets of one may answer slowly,
 // or never, and are due again soon.
 func (s Zones) DueAliases(ctx context.Context, limit int) ([]string, error) {
 	return due(ctx, s.DB, dueQuery{
 		id: "id", from: `(
-			SELECT a.host || '/' || z.domain AS id, a.next_at, row_number() OVER (PARTITION BY a.zone_id ORDER BY a.next_at, a.host) AS turn
-			  FROM aliases a JOIN zones z ON z.id = a.zone_id
-			 WHERE a.next_at <= $1 AND` + isServed + `) d`,
+			SELECT id, next_at, row_number() OVER (PARTITION BY zone_id ORDER BY next_at, id) AS turn
+			  FROM (SELECT a.host || '/' || z.domain AS id, a.zone_id, a.next_at
+			          FROM aliases a JOIN zones z ON z.id = a.zone_id
+			         WHERE a.next_at <= $1 AND` + isServed + `
+			         ORDER BY a.next_at LIMIT ` + strconv.Itoa(aliasesAhead) + `) ahead) d`,
 		at: "next_at", order: "turn, next_at",
 	}, s.Now(), limit)
 }
