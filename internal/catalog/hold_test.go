@@ -12,6 +12,7 @@ import (
 	"deed.example/deed/internal/order"
 	"deed.example/deed/internal/registrar"
 	"deed.example/deed/internal/sqldb"
+	"deed.example/deed/internal/sqldb/sqldbtest"
 )
 
 func openCatalog(t *testing.T, p catalog.Pricing) *catalog.Service {
@@ -26,12 +27,7 @@ func openCatalog(t *testing.T, p catalog.Pricing) *catalog.Service {
 // store opens an empty price store.
 func store(t *testing.T) sqldb.Prices {
 	t.Helper()
-	db, err := sqldb.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() }) // it goes with the test
-	return sqldb.Prices{DB: db}
+	return sqldb.Prices{DB: sqldbtest.Memory(t)}
 }
 
 // A replaced price is accepted for 300 seconds, exactly and in addition to the new

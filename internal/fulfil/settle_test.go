@@ -100,11 +100,7 @@ func (c *scripted) SentByUs(context.Context, string) (bool, error) {
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	db, err := sqldb.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() }) // it goes away with the test
+	db := sqldbtest.Memory(t)
 	e := &env{t: t, now: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), chain: &scripted{funds: settle.Funds{Balance: 1000 * price}}}
 	clock := func() time.Time { return e.now }
 	e.rows = sqldb.Payments{DB: db, ChainID: chainID, Now: clock}

@@ -49,7 +49,7 @@ func newEnv(t *testing.T) *env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, theirs := openMemory(t), openMemory(t)
+	db, theirs := sqldbtest.Memory(t), sqldbtest.Memory(t)
 	zones := sqldbtest.Zones(db, clock)
 	e.payments = sqldb.Payments{DB: db, ChainID: 1, Now: clock}
 	e.jobs = sqldb.Jobs{DB: db, Now: clock, Zones: zones}
@@ -66,16 +66,6 @@ func newEnv(t *testing.T) *env {
 	}
 	e.engine = &fulfil.Service{Jobs: e.jobs, Kinds: []order.Kind{e.Service}, Wait: time.Minute, Now: clock}
 	return e
-}
-
-func openMemory(t *testing.T) *sqldb.DB {
-	t.Helper()
-	db, err := sqldb.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() }) // it is not used after the test
-	return db
 }
 
 // wallet is a checkout whose payment always settles.
@@ -218,7 +208,7 @@ func TestRenewalOfANameThatChangedAtTheRegistry(t *testing.T) {
 		}, deed.CodeUnavailable},
 		"deleted": {func(e *env) error { return e.registry.Delete(e.t.Context(), "first.com") }, deed.CodeUnavailable},
 		"gone": {func(e *env) error {
-			e.Manager = &local.Registry{Store: sqldb.Registry{DB: openMemory(e.t)}, Now: e.registry.Now, Faults: &local.Faults{}}
+			e.Manager = &local.Registry{Store: sqldb.Registry{DB: sqldbtest.Memory(e.t)}, Now: e.registry.Now, Faults: &local.Faults{}}
 			return nil
 		}, deed.CodeUnavailable},
 	} {

@@ -37,11 +37,7 @@ type env struct {
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
-	db, err := sqldb.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() }) // it is not used after the test
+	db := sqldbtest.Memory(t)
 	e := &env{t: t, now: time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return e.now }
 	zones := sqldbtest.Zones(db, clock)

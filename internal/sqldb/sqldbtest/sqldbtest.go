@@ -44,6 +44,13 @@ func SQLite(t testing.TB) *sqldb.DB {
 	return opened(t, db, err)
 }
 
+// Memory opens an empty database in memory that is closed after the test.
+func Memory(t testing.TB) *sqldb.DB {
+	t.Helper()
+	db, err := sqldb.OpenMemory(t.Context())
+	return opened(t, db, err)
+}
+
 // SQLiteFile returns the path of a new, empty database of today's version.
 func SQLiteFile(t testing.TB) string {
 	t.Helper()
