@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"weak"
 
 	"go.yaml.in/yaml/v3"
 
@@ -33,16 +34,34 @@ type Operation struct {
 	Object map[string]any // the operation itself
 }
 
-// Read returns the description of this service. It is parsed once.
+// Read returns the description of this service. It is parsed again if it was not read for a
+// while: it takes a megabyte, and is read at the start above all.
 func Read() (*Document, error) {
-	d, err := ours()
+	d, err := ours.read()
 	if err != nil {
 		return nil, err
 	}
 	return d.clone(), nil
 }
 
-var ours = sync.OnceValues(func() (*Document, error) { return Parse(api.OpenAPIYAML) })
+var ours description
+
+// description is that of this service, until the garbage collector takes it.
+type description struct {
+	mu     sync.Mutex
+	parsed weak.Pointer[Document] // guarded by mu
+}
+
+func (o *description) read() (*Document, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if d := o.parsed.Value(); d != nil {
+		return d, nil
+	}
+	d, err := Parse(api.OpenAPIYAML)
+	o.parsed = weak.Make(d)
+	return d, err
+}
 
 // Parse returns the description in text.
 func Parse(text []byte) (*Document, error) {
