@@ -233,19 +233,24 @@ func TestSignInFailsWhileTheOutcomeIsUnknown(t *testing.T) {
 	s.spent(t, comPrice+client.Dollar/10, 2)
 }
 
+// cutAndLeave loses the response to a payment and ends its caller.
+func cutAndLeave(leave func()) func(*http.Request, *http.Response) error {
+	return func(req *http.Request, _ *http.Response) error {
+		if !paying(req) {
+			return nil
+		}
+		leave()
+		return errCut
+	}
+}
+
 // A caller that stops while the outcome is unknown can resume: the same call
 // repeats the payment, even with another price limit.
 func TestUnknownOutcomeIsResumed(t *testing.T) {
 	s := newBuyer(t)
 	in := api.RegisterRequest{Domain: fresh(t)}
 	ctx, leave := context.WithCancel(t.Context())
-	s.wire.set(nil, func(req *http.Request, _ *http.Response) error {
-		if !paying(req) {
-			return nil
-		}
-		leave()
-		return errCut
-	})
+	s.wire.set(nil, cutAndLeave(leave))
 	_, err := s.Register(ctx, in)
 	if u, ok := errors.AsType[*client.Unknown](err); !ok || u.Payment == "" || !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -276,13 +281,7 @@ func TestUnknownRenewalIsResumed(t *testing.T) {
 	}
 	first := expiry()
 	ctx, leave := context.WithCancel(t.Context())
-	s.wire.set(nil, func(req *http.Request, _ *http.Response) error {
-		if !paying(req) {
-			return nil
-		}
-		leave()
-		return errCut
-	})
+	s.wire.set(nil, cutAndLeave(leave))
 	_, err := s.Renew(ctx, api.RenewRequest{Domain: name, ExpectedExpiresAt: first})
 	if _, ok := errors.AsType[*client.Unknown](err); !ok {
 		t.Fatalf("got %v", err)
