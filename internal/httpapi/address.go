@@ -11,8 +11,7 @@ import (
 // X-Forwarded-For that is not a trusted proxy; the hops left of it are under the
 // caller's control.
 func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
-	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // net/http sets it; all zero addresses count as one client
-	addr := peer.Addr().Unmap().WithZone("")
+	addr := peerAddr(r)
 	if !within(addr, trusted) {
 		return addr
 	}
@@ -31,9 +30,12 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 }
 
 // fromProxy reports whether a trusted proxy made the connection.
-func fromProxy(r *http.Request, trusted []netip.Prefix) bool {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && within(peer.Addr().Unmap().WithZone(""), trusted)
+func fromProxy(r *http.Request, trusted []netip.Prefix) bool { return within(peerAddr(r), trusted) }
+
+// peerAddr returns the address of the connection.
+func peerAddr(r *http.Request) netip.Addr {
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr) // net/http sets it; all zero addresses count as one client
+	return peer.Addr().Unmap().WithZone("")
 }
 
 // parseHop reads an address with or without a port.
